@@ -10,10 +10,12 @@ namespace nsa::doctor {
 namespace {
 
 /// What rules read of a config.
-constexpr std::array<std::string_view, 20> kConfigKeys{"model.d_k",
+constexpr std::array<std::string_view, 22> kConfigKeys{"model.d_k",
                                                        "model.d_v",
+                                                       "model.dim",
                                                        "model.n_heads",
                                                        "model.n_kv_groups",
+                                                       "model.n_layers",
                                                        "nsa.d",
                                                        "nsa.l",
                                                        "nsa.l_sel",
@@ -100,6 +102,10 @@ std::optional<std::int64_t> EnvironmentEvidence::integer(std::string_view name) 
 
 bool ConfigEvidence::any_known() const {
   return std::any_of(keys.begin(), keys.end(), [](const auto& key) { return is_known(key.first); });
+}
+bool ConfigEvidence::of_nsa() const {
+  return std::any_of(keys.begin(), keys.end(),
+                     [](const auto& key) { return key.first.starts_with("nsa."); });
 }
 const Setting* ConfigEvidence::find(std::string_view key) const {
   expects(is_known(key), "a key of kConfigKeys");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 
+#include "advice.hpp"
 #include "nsa/doctor/rule.hpp"
 
 namespace nsa::doctor {
@@ -107,9 +108,10 @@ Report examine(const RunEvidence& evidence) {
       if (const Fact* fact = unknown_value(evidence, found))
         add_unknown(*fact, report.not_judged);
       else
-        report.findings.push_back({&rule, std::move(found)});
+        report.findings.push_back({&rule, std::move(found), {}});
     }
   }
+  for (Finding& finding : report.findings) finding.advice = advice_of(evidence, finding);
   std::stable_sort(report.findings.begin(), report.findings.end(),
                    [](const Finding& a, const Finding& b) { return a.severity() < b.severity(); });
   return report;

@@ -25,7 +25,7 @@ Json json_of(const Rule& rule) {
           {"severity", to_string(rule.severity)},
           {"title", rule.title},
           {"source", rule.source},
-          {"advice", rule.advice}};
+          {"advice", rule.advice.all()}};
 }
 
 Json json_of(const Finding& finding) {
@@ -44,7 +44,7 @@ Json json_of(const Finding& finding) {
             {"at_most_ratio", or_null(gain.at_most_ratio)},
             {"at_least", gain.at_least},
             {"basis", gain.basis}}},
-          {"advice", finding.advice()}};
+          {"advice", finding.advice}};
 }
 
 }  // namespace

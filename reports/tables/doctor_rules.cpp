@@ -22,9 +22,9 @@ TextTable table_of(std::optional<Kind> only) {
     if (only && rule.kind != *only) continue;
     std::vector<Cell> row{only ? "`" + cell(rule.id) + "`" : cell(rule.id)};
     if (!only) row.push_back(cell(to_string(rule.kind)));
-    for (const std::string_view text :
-         {to_string(rule.severity), rule.title, rule.source, rule.advice})
+    for (const std::string_view text : {to_string(rule.severity), rule.title, rule.source})
       row.push_back(cell(text));
+    row.emplace_back(rule.advice.all());
     table.add_row(std::move(row));
   }
   return table;
@@ -51,7 +51,9 @@ constexpr const char* kHead =
     "program starts from that environment: a file of variables, a config with an `nsa`\nsection, "
     "or "
     "another `NSA_*` variable. With recorded files alone (logs, heartbeats, traces) this shell's "
-    "environment is not judged.\n\n"
+    "environment is not judged.\n"
+    "What to do leaves out a variable that is set already, and says that it is; one of NSA's is "
+    "asked for where something given is of an NSA program.\n\n"
     "Exit code: 0 nothing found, 1 findings, 2 bad input, 3 no findings, but something that was\n"
     "given could not be judged at all (a trace without GPU operations, a config without a key "
     "that a\n"

@@ -66,7 +66,7 @@ std::string text_of(const Finding& finding, bool place, Style style) {
       inked(rule.title, Ink::bold, style), rule.id, rule.source, printable(finding.found.message));
   for (const Fact& fact : finding.found.facts) text += "  seen  " + text_of(fact, place) + "\n";
   text += "  gain  " + text_of(finding.found.gain) + "\n";
-  return text + "  do    " + printable(finding.advice()) + "\n\n";
+  return text + "  do    " + printable(finding.advice) + "\n\n";
 }
 
 std::string counts_of(const Report& report) {

@@ -257,6 +257,8 @@ MATH = "void PyTorchMemEffAttention::AttentionKernel<float>(params)"
 OOM = ("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 8.00 GiB. Of the allocated "
        "memory 18.18 GiB is allocated by PyTorch, and {} is reserved by PyTorch but unallocated.")
 BELIEF = env(NSA_USE_FA2="1")
+SLOW_BEATS = [{"ts": 1040.0 + i, "rank": 0, "step": 40 + i, "msg": "progress", "toks_per_s": 39.0}
+              for i in range(9)]
 
 FIXTURES = {
     # variables
@@ -326,17 +328,19 @@ FIXTURES = {
                      "step 1 | loss 5.7 | 9200 tok/s")),
     "log_collapsed": (log("step 1 | loss 5.7 | 2.1 tok/s", "step 2 | loss 5.6 | 1.9 tok/s"),
                       log("step 1 | loss 5.7 | 9,200 tok/s")),
-    "log_below_target": (log("progress loss=5.7 toks_per_s=39.0"),
-                         log("progress loss=5.7 toks_per_s=845.0")),
+    # the target is that of one model: nothing is known of any other one
+    "log_below_target": (log("config: configs/m7c_125m_2xa100_production.yaml",
+                             "progress loss=5.7 toks_per_s=39.0"),
+                         {**log("config: configs/m7c_125m_2xa100_production.yaml",
+                                "progress loss=5.7 toks_per_s=845.0"),
+                          "another.log": "progress loss=5.7 toks_per_s=39.0\n"}),
     "log_idle_gpu": (log("index, memory.used [MiB], utilization.gpu [%]", "0, 24117 MiB, 8 %"),
                      log("index, memory.used [MiB], utilization.gpu [%]", "0, 24117 MiB, 88 %")),
     # heartbeats
     "heartbeat_collapsed": (heartbeat(*[{"ts": 1040.0 + i, "rank": 0, "step": 40 + i,
                                          "msg": "progress", "toks_per_s": 2.0} for i in range(9)]),
                             heartbeat()),
-    "heartbeat_below_target": (heartbeat(*[{"ts": 1040.0 + i, "rank": 0, "step": 40 + i,
-                                            "msg": "progress", "toks_per_s": 39.0}
-                                           for i in range(9)]), heartbeat()),
+    "heartbeat_below_target": ({**heartbeat(*SLOW_BEATS), **config()}, heartbeat(*SLOW_BEATS)),
     "heartbeat_slow_path": (heartbeat(engaged=[{"stage": "attend_selected", "variant": "ranges",
                                                 "calls": 24}]),
                             heartbeat(engaged=[{"stage": "attend_selected", "variant": "masked",

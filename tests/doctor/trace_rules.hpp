@@ -18,6 +18,13 @@ inline const doctor::Found* found(const doctor::Report& report, std::string_view
   return nullptr;
 }
 
+/// What is printed as its advice; advice() is the finding's own, "" where the rule says it.
+inline std::string to_do(const doctor::Report& report, std::string_view rule) {
+  for (const doctor::Finding& finding : report.findings)
+    if (finding.rule->id == rule) return finding.advice;
+  return "";
+}
+
 inline std::string advice(const doctor::Report& report, std::string_view rule) {
   const doctor::Found* one = found(report, rule);
   return one ? one->advice : "";

@@ -25,7 +25,8 @@ TEST_CASE("what to do about waits follows what most of them wait for", "[doctor]
         std::string::npos);
   CHECK(of("cudaMemcpyAsync", "Memcpy DtoH (Device -> Pageable)").find("item") ==
         std::string::npos);
-  CHECK(of("cuModuleLoadData", "").find("CUDA_MODULE_LOADING") != std::string::npos);
+  CHECK(to_do(report_of(waiting("cuModuleLoadData", "")), "trace_host_syncs") ==
+        "export CUDA_MODULE_LOADING=EAGER; load modules before the first step: warm up");
   CHECK(of("cudaDeviceSynchronize", "").empty());  // what the rule says
   const doctor::Report own = report_of(loading_for(1));
   CHECK(advice(own, "trace_host_syncs").find("torch.cuda.synchronize") != std::string::npos);

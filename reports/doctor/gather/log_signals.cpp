@@ -43,6 +43,8 @@ constexpr Words kWords[] = {
     {Signal::watchdog, {"watchdog", "stalled"}},
     {Signal::watchdog, {"watchdog caught collective operation timeout"}},
     {Signal::debug_output, {"nsa-log "}},
+    {Signal::model_125m, {"m7c_125m"}},  // the name of its config
+    {Signal::model_125m, {"dim=768", "n_layers=12", "n_kv_groups=2"}},
     {Signal::crash, {"traceback (most recent call last)"}},
     {Signal::crash, {"segmentation fault"}},
     {Signal::crash, {"core dumped"}},

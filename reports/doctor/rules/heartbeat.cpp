@@ -59,8 +59,12 @@ Founds heartbeat_collapsed(const RunEvidence& evidence) {
 }
 
 Founds heartbeat_below_target(const RunEvidence& evidence) {
-  return rates(evidence, kCollapsedTokPerS, kTargetTokPerS,
-               "below the 300 tok/s that the 125M model should reach");
+  const auto model = of_125m(evidence, nullptr);
+  if (!model) return {};
+  Founds founds = rates(evidence, kCollapsedTokPerS, kTargetTokPerS,
+                        "below the 300 tok/s that the 125M model should reach");
+  for (Found& found : founds) found.facts.push_back(*model);
+  return founds;
 }
 
 Founds heartbeat_slow_path(const RunEvidence& evidence) {

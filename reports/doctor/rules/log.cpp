@@ -106,8 +106,10 @@ Founds log_malformed_batch(const RunEvidence& evidence) {
 }
 
 Founds log_checkpointing(const RunEvidence& evidence) {
-  return each_log(evidence, Signal::checkpointing, "gradient checkpointing is on",
-                  "users report 3-4 times (004:37); not measured here");
+  Founds founds = each_log(evidence, Signal::checkpointing, "gradient checkpointing is on",
+                           "users report 3-4 times (004:37); not measured here");
+  for (Found& found : founds) found.advice = checkpointing_advice(evidence);
+  return founds;
 }
 
 Founds log_debugging(const RunEvidence& evidence) {

@@ -27,6 +27,19 @@ Founds throughput_between(const std::vector<double>& values, double from, double
   return {{message, {std::move(fact)}, unknown_gain("`doctor` on a trace has a bound")}};
 }
 
+std::optional<Fact> of_125m(const RunEvidence& evidence, const LogEvidence* log) {
+  for (const LogEvidence& one : evidence.logs) {
+    const Hits* hits = hits_of(one, Signal::model_125m);
+    if (hits && (!log || log == &one)) return fact_of(one, *hits);
+  }
+  for (const ConfigEvidence& config : evidence.configs) {
+    if (config.of_nsa() && config.integer("model.dim") == 768 &&
+        config.integer("model.n_layers") == 12)
+      return fact_of(config, "model.dim");
+  }
+  return {};
+}
+
 Founds log_collapsed(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs)
@@ -38,11 +51,16 @@ Founds log_collapsed(const RunEvidence& evidence) {
 
 Founds log_below_target(const RunEvidence& evidence) {
   Founds founds;
-  for (const LogEvidence& log : evidence.logs)
+  for (const LogEvidence& log : evidence.logs) {
+    const auto model = of_125m(evidence, &log);
+    if (!model) continue;
     for (Found& found :
          throughput_between(log.tok_per_s, kCollapsedTokPerS, kTargetTokPerS, log.file,
-                            log.tok_line, "below the 300 tok/s that the 125M model should reach"))
+                            log.tok_line, "below the 300 tok/s that the 125M model should reach")) {
+      found.facts.push_back(*model);
       founds.push_back(std::move(found));
+    }
+  }
   return founds;
 }
 

@@ -39,12 +39,12 @@ std::optional<trace::StragglerRow> straggler(const TraceEvidence& t) {
   return most(ranks.front().late_ns, late) ? std::optional(ranks.front()) : std::nullopt;
 }
 
-std::string bucket_advice(const RunEvidence& evidence, const TraceEvidence& t) {
-  std::string text = "larger gradient buckets";
-  if (is_nsa(t) && !is_at_least(evidence, "NSA_DDP_BUCKET_MB", 50))
-    text += " (NSA_DDP_BUCKET_MB=50)";
-  if (!is_on(evidence, "NSA_DDP_STATIC_GRAPH")) text += ", a static graph";
-  return text + ", gradient accumulation";
+void advise_on_buckets(const TraceEvidence& t, Found& found) {
+  found.advice = "gradient accumulation";
+  if (is_nsa(t))
+    found.exports = {"NSA_DDP_BUCKET_MB=50", "NSA_DDP_STATIC_GRAPH=1"};
+  else
+    found.advice = "larger gradient buckets, a static graph, gradient accumulation";
 }
 
 /// What of it takes longest, where most of what the host does in idle time is long and outside of
@@ -171,24 +171,28 @@ std::string idle_advice(const TraceEvidence& t, const trace::GpuFigures& gpu) {
   return "find the cause among the other findings";
 }
 
-std::string wait_advice(const TraceEvidence& t) {
+void advise_on_waits(const TraceEvidence& t, Found& found) {
   std::map<Remedy, std::int64_t> ns;
   for (const Group& wait : t.waits) ns[remedy_of(wait)] += wait.total_ns;
   const auto largest = std::max_element(
       ns.begin(), ns.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (largest == ns.end()) return {};
+  if (largest == ns.end()) return;
   switch (largest->first) {
     case Remedy::pin:
-      return pin_advice(t);
-    case Remedy::no_synchronise:
-      return "synchronise less: no torch.cuda.synchronize() or cudaDeviceSynchronize in the step; "
-             "take times by events";
-    case Remedy::load_before:
-      return "load modules before the first step: warm up, or CUDA_MODULE_LOADING=EAGER";
-    case Remedy::keep_on_gpu:
+      found.advice = pin_advice(t);
       break;
+    case Remedy::no_synchronise:
+      found.advice =
+          "synchronise less: no torch.cuda.synchronize() or cudaDeviceSynchronize in the step; "
+          "take times by events";
+      break;
+    case Remedy::load_before:
+      found.advice = "load modules before the first step: warm up";
+      found.exports = {"CUDA_MODULE_LOADING=EAGER"};
+      break;
+    case Remedy::keep_on_gpu:
+      break;  // as the rule says
   }
-  return {};  // as the rule says
 }
 
 std::string copy_advice(const TraceEvidence& t) {
@@ -203,25 +207,27 @@ std::string copy_advice(const TraceEvidence& t) {
   return {};
 }
 
-std::string communication_advice(const RunEvidence& evidence, const TraceEvidence& t) {
+void advise_on_communication(const TraceEvidence& t, Found& found) {
   if (const auto late = straggler(t)) {
     const std::string who = late->rank ? trace::rank_name(late->rank, late->part)
                                        : trace::gpu_name(t.summary, late->part, late->device);
-    return fmt::format(
+    found.advice = fmt::format(
         "half of it or more is waiting for {}, which came last in {} of {} collectives: find out "
         "why its steps take longer",
         who, late->last, late->collectives);
+    return;
   }
   const std::string main = main_collective(t);
-  if (main == "all_reduce" || main == "reduce_scatter") return bucket_advice(evidence, t);
+  if (main == "all_reduce" || main == "reduce_scatter") advise_on_buckets(t, found);
   if (main == "all_gather")
-    return "fetch parameters earlier (FSDP: forward_prefetch, backward_prefetch), or shard less";
+    found.advice =
+        "fetch parameters earlier (FSDP: forward_prefetch, backward_prefetch), or shard less";
   if (main == "all_to_all")
-    return "overlap the exchange with computation of another micro-batch; balance what goes to "
-           "each rank";
+    found.advice =
+        "overlap the exchange with computation of another micro-batch; balance what goes to each "
+        "rank";
   if (main == "send_recv" || main == "send" || main == "recv")
-    return "more micro-batches in the pipeline, or stages of equal length";
-  return {};
+    found.advice = "more micro-batches in the pipeline, or stages of equal length";
 }
 
 }  // namespace nsa::doctor

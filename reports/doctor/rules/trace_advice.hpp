@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "nsa/doctor/evidence.hpp"
+#include "nsa/doctor/rule.hpp"
 
 namespace nsa::doctor {
 
@@ -20,9 +20,9 @@ std::string idle_advice(const TraceEvidence& trace, const trace::GpuFigures& gpu
 /// Where the host is too slow for what it launches.
 std::string host_advice(const TraceEvidence& trace);
 /// Of calls in which the host waits; empty: what the rule says.
-std::string wait_advice(const TraceEvidence& trace);
+void advise_on_waits(const TraceEvidence& trace, Found& found);
 /// Of copies between host and device.
 std::string copy_advice(const TraceEvidence& trace);
-std::string communication_advice(const RunEvidence& evidence, const TraceEvidence& trace);
+void advise_on_communication(const TraceEvidence& trace, Found& found);
 
 }  // namespace nsa::doctor

@@ -190,18 +190,6 @@ bool is_nsa(const TraceEvidence& trace) {
   return false;
 }
 
-bool is_on(const RunEvidence& evidence, std::string_view variable) {
-  return std::ranges::any_of(evidence.environments, [&](const EnvironmentEvidence& environment) {
-    return environment.boolean(variable).value_or(false);
-  });
-}
-
-bool is_at_least(const RunEvidence& evidence, std::string_view variable, std::int64_t value) {
-  return std::ranges::any_of(evidence.environments, [&](const EnvironmentEvidence& environment) {
-    return environment.integer(variable).value_or(INT64_MIN) >= value;
-  });
-}
-
 OneGpu worst_gpu(const TraceEvidence& trace,
                  const std::function<std::int64_t(const trace::GpuFigures&)>& lost_ns) {
   const auto& devices = trace.summary.devices;

@@ -69,8 +69,5 @@ double compiled_share(const TraceEvidence& trace);
 /// Whether stages of NSA were named: what is said of NSA's switches holds for nothing else, and an
 /// order of operators proves nothing.
 bool is_nsa(const TraceEvidence& trace);
-/// Whether something given says that a switch is on already, or a number that large.
-bool is_on(const RunEvidence& evidence, std::string_view variable);
-bool is_at_least(const RunEvidence& evidence, std::string_view variable, std::int64_t value);
 
 }  // namespace nsa::doctor

@@ -187,13 +187,13 @@ Founds trace_host_syncs(const RunEvidence& evidence) {
                 gain};
     for (const Group& group : first_of(t.waits, 6))
       found.facts.push_back(fact_of(t, group, in_text(group)));
-    found.advice = wait_advice(t);
+    advise_on_waits(t, found);
     founds.push_back(std::move(found));
   });
 }
 
 Founds trace_host_loop(const RunEvidence& evidence) {
-  return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     if (!loops_on_host(t)) return;
     const std::int64_t waits = total_of(t.waits).count;
     Found found{fmt::format("{}, and the host waits after every {} of them: a loop on the host "
@@ -203,8 +203,10 @@ Founds trace_host_loop(const RunEvidence& evidence) {
                 idle_gain(t)};
     for (const Group& group : first_of(t.waits, 3))
       found.facts.push_back(fact_of(t, group, in_text(group)));
-    if (is_nsa(t) && !is_on(evidence, "NSA_FORCE_SEL_MASK"))
-      found.advice = "export NSA_FORCE_SEL_MASK=1; else vectorise the loop";
+    if (is_nsa(t)) {
+      found.advice = "vectorise what still loops on the host";
+      found.exports = {"NSA_FORCE_SEL_MASK=1"};
+    }
     founds.push_back(std::move(found));
   });
 }
@@ -246,7 +248,7 @@ Founds trace_launch_blocking(const RunEvidence& evidence) {
 }
 
 Founds trace_exposed_comm(const RunEvidence& evidence) {
-  return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
+  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
     const OneGpu worst = worst_gpu(t, exposed_ns);
     const double share = share_of(exposed_ns(worst.gpu), t.summary.gpu->span_ns);
     if (share <= kExposedShare) return;
@@ -266,12 +268,13 @@ Founds trace_exposed_comm(const RunEvidence& evidence) {
                              .count = row.count,
                              .ns = row.total_ns});
     }
-    found.advice = communication_advice(evidence, t);
+    advise_on_communication(t, found);
     if (communication_may_be_free(t)) {
       found.severity = Severity::note;
       found.gain =
           unknown_gain("the host limits the trace, which may be no shorter without communication");
       found.advice = "make the host faster first, by the other findings, and record again";
+      found.exports = {};
     }
     founds.push_back(std::move(found));
   });

@@ -143,7 +143,7 @@ Founds trace_heads_copied(const RunEvidence& evidence) {
 }
 
 Founds trace_checkpointing(const RunEvidence& evidence) {
-  return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
+  return each_trace(evidence, [&](const TraceEvidence& t, Founds& founds) {
     const Group* again = suspect(t, "checkpointing");
     if (!again) return;
     const std::int64_t forward = stage_ns(t, "forward");
@@ -154,7 +154,8 @@ Founds trace_checkpointing(const RunEvidence& evidence) {
          {fact_of(t, *again, "CheckpointFunctionBackward")},
          backward > 0
              ? gain_of_work(t, backward, "all time of a forward pass within the backward pass")
-             : unknown_gain("the trace does not tell the backward pass apart")});
+             : unknown_gain("the trace does not tell the backward pass apart"),
+         checkpointing_advice(evidence)});
   });
 }
 

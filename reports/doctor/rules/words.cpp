@@ -70,6 +70,15 @@ Fact fact_at(const std::string& file, std::int64_t line, std::string what) {
   return {.what = std::move(what), .source = file, .line = line};
 }
 
+std::string checkpointing_advice(const RunEvidence& evidence) {
+  constexpr std::string_view kKey = "runtime.gradient_checkpointing";
+  for (const ConfigEvidence& config : evidence.configs)
+    if (config.boolean(kKey).value_or(false))
+      return fmt::format("switch it off while memory suffices ({}: false in {})", kKey,
+                         config.file);
+  return {};
+}
+
 Gain unknown_gain(std::string basis) { return {.basis = std::move(basis)}; }
 
 Gain gain_in(const TraceEvidence& trace, std::int64_t ns, std::string basis) {

@@ -25,6 +25,9 @@ Fact fact_of(const TraceEvidence& trace, const Group& group, const std::string& 
 Fact fact_of(const LogEvidence& log, const Hits& hits);
 Fact fact_at(const std::string& file, std::int64_t line, std::string what);
 
+/// How to switch gradient checkpointing off, with the key of a config that has it; "": none does.
+std::string checkpointing_advice(const RunEvidence& evidence);
+
 /// No bound can be given; why.
 Gain unknown_gain(std::string basis);
 /// At most `ns` of the span of the trace.

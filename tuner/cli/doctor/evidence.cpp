@@ -226,11 +226,6 @@ doctor::EnvironmentEvidence own_environment(bool with_config) {
   return out;
 }
 
-bool has_nsa_section(const doctor::ConfigEvidence& config) {
-  return std::any_of(config.keys.begin(), config.keys.end(),
-                     [](const auto& key) { return key.first.starts_with("nsa."); });
-}
-
 }  // namespace
 
 RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs) {
@@ -249,7 +244,7 @@ RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& in
   const bool given = std::any_of(evidence.environments.begin(), evidence.environments.end(),
                                  [](const auto& e) { return e.launch; });
   if (starts && !given) {
-    const bool nsa = std::any_of(evidence.configs.begin(), evidence.configs.end(), has_nsa_section);
+    const bool nsa = std::ranges::any_of(evidence.configs, &doctor::ConfigEvidence::of_nsa);
     evidence.environments.insert(evidence.environments.begin(), own_environment(nsa));
   }
   if (!options.command.empty()) watch_command(options, inputs.quiet, evidence);

@@ -56,6 +56,8 @@ struct ConfigEvidence {
   /// Whether it has a key that rules read: one of the list in evidence.cpp. ContractError for a
   /// find() of a key that is not on the list, so that the list is whole.
   bool any_known() const;
+  /// Whether it has a section `nsa`: it is of an NSA program.
+  bool of_nsa() const;
   /// The key, or nullptr where the file does not have it.
   const Setting* find(std::string_view key) const;
   /// As EnvironmentEvidence::boolean().
@@ -79,8 +81,9 @@ enum class Signal : std::uint8_t {
   checkpointing,
   debug_output,
   anomaly_mode,
-  crash,     // a traceback, a CUDA error, a signal
-  exception  // the line that names it
+  model_125m,  // it is of the 125M model of the users' reports
+  crash,       // a traceback, a CUDA error, a signal
+  exception    // the line that names it
 };
 
 /// Lines of a file that say the same.

@@ -1,6 +1,7 @@
 // The one table of rules, and what a rule finds. Rules are pure functions over evidence.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -36,6 +37,22 @@ struct Gain {
   bool at_least = false;
 };
 
+/// What to do. The variables that it sets stand apart from the rest, so that none is asked for that
+/// is set so already.
+struct Advice {
+  using Exports = std::array<std::string_view, 3>;
+
+  constexpr Advice(const char* what) : text(what) {}
+  constexpr Advice(std::string_view what) : text(what) {}
+  constexpr Advice(const Exports& set, std::string_view what = {}) : exports(set), text(what) {}
+
+  /// "export A=1 B=2; and the rest": where nothing is known of any variable.
+  std::string all() const;
+
+  Exports exports{};  // "NSA_FORCE_SEL_MASK=1"; unused ones are empty
+  std::string_view text;
+};
+
 /// What the function of a rule returns: the rule's own words are added by examine().
 struct Found {
   std::string message{};
@@ -43,6 +60,7 @@ struct Found {
   Gain gain{};
   std::string advice{};                // what to do here; empty: what the rule says
   std::optional<Severity> severity{};  // of it here; absent: what the rule says
+  Advice::Exports exports{};           // variables that this advice sets
 };
 
 struct Rule {
@@ -51,7 +69,7 @@ struct Rule {
   Severity severity = Severity::warning;
   std::string_view title;
   std::string_view source;  // "004:34": report and line (docs/sources.md)
-  std::string_view advice;  // what to do
+  Advice advice{""};        // what to do
   std::vector<Found> (*judge)(const RunEvidence&) = nullptr;
 };
 
@@ -61,18 +79,15 @@ std::span<const Rule> rules();
 struct Finding {
   const Rule* rule = nullptr;
   Found found;
+  std::string advice;  // what to do here, without what is set already
 
   /// How grave it is here: what was found says it, else the rule.
   Severity severity() const { return found.severity.value_or(rule->severity); }
-  /// What to do here: what was found says it, else the rule.
-  std::string_view advice() const {
-    return found.advice.empty() ? rule->advice : std::string_view(found.advice);
-  }
 };
 
 struct Report {
   std::vector<Finding> findings;  // critical ones first, else in the order of the table
-  std::vector<Kind> judged;       // kinds of evidence that were there
+  std::vector<Kind> judged;  // kinds of evidence that were there
   std::vector<std::string> sources;
   std::vector<NotJudged> not_judged;
   std::size_t rules_judged = 0;
