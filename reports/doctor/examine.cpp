@@ -82,6 +82,13 @@ void add_unknown(const Fact& fact, std::vector<NotJudged>& out) {
   if (!there) out.push_back(std::move(row));
 }
 
+/// Of the time, at most; -1 where it is not known.
+double share_gained(const Gain& gain) {
+  if (gain.at_most_ns && gain.of_ns.value_or(0) > 0)
+    return static_cast<double>(*gain.at_most_ns) / static_cast<double>(*gain.of_ns);
+  return gain.at_most_ratio.value_or(0) > 0 ? 1 - 1 / *gain.at_most_ratio : -1;
+}
+
 }  // namespace
 
 std::string_view to_string(Severity severity) {
@@ -113,7 +120,10 @@ Report examine(const RunEvidence& evidence) {
   }
   for (Finding& finding : report.findings) finding.advice = advice_of(evidence, finding);
   std::stable_sort(report.findings.begin(), report.findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.severity() < b.severity(); });
+                   [](const Finding& a, const Finding& b) {
+                     if (a.severity() != b.severity()) return a.severity() < b.severity();
+                     return share_gained(a.found.gain) > share_gained(b.found.gain);
+                   });
   return report;
 }
 

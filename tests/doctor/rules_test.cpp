@@ -150,6 +150,22 @@ TEST_CASE("variables of NSA are asked for where something is of an NSA program",
   CHECK(advice().starts_with("export NSA_PREFILL_BATCHED=1 NSA_FORCE_SEL_MASK=1; "));
 }
 
+TEST_CASE("findings of one severity come with the largest gain first", "[doctor]") {
+  RunEvidence evidence;
+  for (const auto& [name, percent] : {std::pair{"a.log", 25.0}, std::pair{"b.log", 5.0}}) {
+    doctor::LogEvidence log;
+    log.file = name;
+    log.gpu_percent = {percent};
+    log.signals[doctor::Signal::sdpa_fallback] = {1, 1, 1, "sdpa: back to math"};
+    evidence.logs.push_back(log);
+  }
+  std::vector<std::string> order;
+  for (const doctor::Finding& finding : doctor::examine(evidence).findings)
+    order.push_back(std::string(finding.rule->id) + " " + finding.found.facts.front().source);
+  CHECK(order == std::vector<std::string>{"log_idle_gpu b.log", "log_idle_gpu a.log",
+                                          "log_sdpa_fallback a.log", "log_sdpa_fallback b.log"});
+}
+
 TEST_CASE("a key of one project's config is named only where a config has it", "[doctor]") {
   RunEvidence evidence;
   doctor::LogEvidence log;

@@ -73,7 +73,7 @@ struct Rule {
   std::vector<Found> (*judge)(const RunEvidence&) = nullptr;
 };
 
-/// All rules, in the order in which findings are printed.
+/// All rules.
 std::span<const Rule> rules();
 
 struct Finding {
@@ -86,7 +86,9 @@ struct Finding {
 };
 
 struct Report {
-  std::vector<Finding> findings;  // critical ones first, else in the order of the table
+  /// Critical ones first; of one severity by the share of the time that can be gained at most,
+  /// those whose gain is not known last, else in the order of the table.
+  std::vector<Finding> findings;
   std::vector<Kind> judged;  // kinds of evidence that were there
   std::vector<std::string> sources;
   std::vector<NotJudged> not_judged;
