@@ -309,6 +309,23 @@ TEST_CASE("a rank that is waited for half of what communication costs is named",
   CHECK(advice(200).find("larger gradient buckets") != std::string::npos);
 }
 
+TEST_CASE("a finding of several traces names the rank, where traces say theirs", "[doctor]") {
+  const Folder folder;
+  folder.write("r0.json", of_rank("0", "2"));
+  folder.write("r1.json", of_rank("1", "2", 300));
+  const auto message = [&](const std::string& files, const std::string& rule) {
+    const Json document = json_of(nsatune(folder, "doctor --json " + files), "doctor");
+    for (const Json& finding : document["findings"])
+      if (finding["rule"] == rule) return finding;
+    return Json();
+  };
+  const Json idle = message("r1.json r0.json", "trace_idle_gpu");
+  REQUIRE_FALSE(idle.is_null());
+  CHECK(idle["message"].get<std::string>().starts_with(
+      "in 2 of 2 traces; most in rank 1 (r1.json): "));
+  CHECK(idle["evidence"].back()["what"].get<std::string>().starts_with("rank 0: "));
+}
+
 TEST_CASE("what all ranks share is one finding", "[doctor]") {
   const Folder folder;
   const std::string trace = fixtures_folder() + "/trace_exposed_comm/red/trace.json.gz";

@@ -11,9 +11,15 @@ namespace nsa::doctor {
 
 namespace {
 
+/// "rank 3 (rank3.json.gz)"; the file alone where it does not say its rank.
+std::string rank_and_path(const trace::Summary& summary) {
+  if (!summary.rank) return summary.path;
+  return fmt::format("{} ({})", trace::rank_name(summary.rank, 0), summary.path);
+}
+
 /// What several ranks share is one finding: that of the rank that can win most, and a line for each
 /// of the others.
-Found together(Founds founds, const std::vector<std::string>& paths, std::size_t traces) {
+Found together(Founds founds, const std::vector<const trace::Summary*>& of, std::size_t traces) {
   const auto most = [](const Found& f) { return f.gain.at_most_ns.value_or(0); };
   const auto worst = static_cast<std::size_t>(
       std::max_element(founds.begin(), founds.end(),
@@ -21,11 +27,14 @@ Found together(Founds founds, const std::vector<std::string>& paths, std::size_t
       founds.begin());
   Found out = founds[worst];
   out.message = fmt::format("in {} of {} traces; most in {}: {}", founds.size(), traces,
-                            paths[worst], out.message);
-  for (std::size_t i = 0; i < founds.size(); ++i)
-    if (i != worst)
-      out.facts.push_back(
-          {.what = founds[i].message, .source = paths[i], .ns = founds[i].gain.at_most_ns});
+                            rank_and_path(*of[worst]), out.message);
+  for (std::size_t i = 0; i < founds.size(); ++i) {
+    if (i == worst) continue;
+    const auto& rank = of[i]->rank;
+    out.facts.push_back({.what = (rank ? trace::rank_name(rank, 0) + ": " : "") + founds[i].message,
+                         .source = of[i]->path,
+                         .ns = founds[i].gain.at_most_ns});
+  }
   return out;
 }
 
@@ -51,7 +60,7 @@ void sort_by_time(std::vector<Fact>& facts) {
 Founds each_trace(const RunEvidence& evidence,
                   const std::function<void(const TraceEvidence&, Founds&)>& judge) {
   Founds founds;
-  std::vector<std::string> paths;  // [founds]
+  std::vector<const trace::Summary*> of;  // [founds]
   for (const TraceEvidence& trace : evidence.traces) {
     Founds of_trace;
     if (trace.summary.gpu) judge(trace, of_trace);
@@ -60,10 +69,15 @@ Founds each_trace(const RunEvidence& evidence,
       sort_by_time(found.facts);
       founds.push_back(std::move(found));
     }
-    paths.resize(founds.size(), trace.summary.path);
+    of.resize(founds.size(), &trace.summary);
   }
-  if (founds.size() < 2 || !evidence.one_job) return founds;
-  return {together(std::move(founds), paths, evidence.traces.size())};
+  const std::size_t traces = evidence.traces.size();
+  if (traces < 2 || founds.empty() || !evidence.one_job) return founds;
+  if (founds.size() > 1) return {together(std::move(founds), of, traces)};
+  if (of.front()->rank)
+    founds.front().message = fmt::format("in 1 of {} traces, {}: {}", traces,
+                                         rank_and_path(*of.front()), founds.front().message);
+  return founds;
 }
 
 double share_of(std::int64_t part, std::int64_t whole) {
