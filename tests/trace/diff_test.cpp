@@ -299,6 +299,65 @@ TEST_CASE("trace diff prints what differs, and its exit code says which way", "[
   CHECK(json_of(json, "trace_diff")["verdict"] == "worse");
 }
 
+TEST_CASE("folders of ranks are compared rank by rank, and the slowest decides", "[trace]") {
+  const Folder folder;
+  const auto job = [&](const std::string& name, std::initializer_list<double> step_us,
+                       std::int64_t first_rank = 0) {
+    std::filesystem::create_directory(folder.file(name));
+    std::int64_t rank = first_rank;
+    for (const double us : step_us) {
+      Run run;
+      run.step_us = us;
+      run.seed = static_cast<unsigned>(10 * us) + static_cast<unsigned>(rank);
+      const std::string text = text_of(run);
+      folder.write(name + "/rank" + std::to_string(rank) + ".json",
+                   R"({"distributedInfo": {"rank": )" + std::to_string(rank) +
+                       R"(, "world_size": 2},)" + text.substr(1));
+      ++rank;
+    }
+  };
+  job("before", {100, 100});
+  job("same", {100.2, 100.1});
+  job("straggles", {100.1, 120});
+  job("faster", {80, 80.1});
+  job("mixed", {80, 120});
+  job("one", {100});
+  job("other", {100}, 1);
+  const auto diff = [&](const std::string& arguments) {
+    Result result = nsatune(folder, "trace diff --json " + arguments);
+    result.exit_code = 0;
+    return json_of(result, "trace_diff");
+  };
+  CHECK(diff("before same")["verdict"] == "neutral");
+  CHECK(diff("before faster")["verdict"] == "better");
+  CHECK(diff("before mixed")["verdict"] == "inconclusive");
+  const Json worse = diff("before straggles");
+  CHECK(worse["verdict"] == "worse");
+  CHECK(worse["rank"] == 1);  // whose tables these are
+  CHECK(worse["path_b"] == "straggles");
+  REQUIRE(worse["ranks"].size() == 2);
+  CHECK(worse["ranks"][0]["verdict"] == "neutral");
+  CHECK(worse["ranks"][1]["steps"] == worse["steps"]);
+  CHECK(nsatune(folder, "trace diff before straggles").exit_code == 1);
+  const std::string text = nsatune(folder, "trace diff before straggles").out;
+  CHECK(text.find("below: rank 1, which changed most") != std::string::npos);
+  // Two runs of each side, by rank too.
+  CHECK(diff("before straggles --more-a same --more-b straggles")["ranks"][1]["steps"]["unit"] ==
+        "run");
+  // Other ranks are another job; a folder of one trace is that trace.
+  const Json other = diff("before one");
+  CHECK(other["verdict"] == "not_comparable");
+  CHECK(other["reasons"][0] == "before holds ranks 0, 1, and one rank 0");
+  CHECK(diff("one other")["verdict"] == "neutral");
+  // Without ranks nothing says which is which.
+  std::filesystem::create_directory(folder.file("unnamed"));
+  folder.write("unnamed/a.json", text_of({}));
+  folder.write("unnamed/b.json", text_of({}));
+  const Result unnamed = nsatune(folder, "trace diff before unnamed");
+  CHECK(unnamed.exit_code == 2);
+  CHECK(unnamed.err.find("does not say of which rank it is") != std::string::npos);
+}
+
 TEST_CASE("the last step, which no other one ends, is no sample of a step", "[trace]") {
   // 100 us from begin to begin, and 50 us in the last one; noise of less than 1 %.
   const auto text = [](int steps, double kernel_us) {

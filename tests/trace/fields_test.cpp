@@ -73,7 +73,7 @@ TEST_CASE("lists of fields name the fields of communication in a trace's summary
 }
 
 TEST_CASE("lists of fields name the fields of a comparison of traces", "[trace]") {
-  compare<trace::TraceDiff>("", {"schema_version"}, "trace_diff");
+  compare<trace::TraceDiff>("", {"schema_version", "ranks"}, "trace_diff");
   compare<trace::DiffRow>("/definitions/row", {}, "trace_diff");
 }
 

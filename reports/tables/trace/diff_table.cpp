@@ -47,6 +47,23 @@ void add(TextTable& table, const DiffRow& row) {
                  Cell{verdict_text(row), ink_of(row.verdict)}, printable(row.name)});
 }
 
+/// Each rank's steps, or its verdict alone where none are marked.
+TextTable ranks_of(const trace::TraceDiff& diff) {
+  TextTable table;
+  table.add_column("rank");
+  table.add_columns({"steps A", "steps B", "change (interval)"}, Align::right);
+  table.add_column("verdict");
+  for (const trace::TraceDiff& one : diff.ranks) {
+    const auto steps = [&](std::int64_t DiffRow::*count) {
+      return one.steps ? format_tokens((*one.steps).*count) : "-";
+    };
+    table.add_row({std::to_string(*one.rank), steps(&DiffRow::count_a), steps(&DiffRow::count_b),
+                   one.steps ? interval(*one.steps) : "-",
+                   Cell{std::string(to_string(one.verdict)), ink_of(one.verdict)}});
+  }
+  return table;
+}
+
 /// Rows that say something: not those where nothing changed.
 std::string changed(const char* heading, const std::vector<DiffRow>& rows, std::size_t top,
                     const Page& page) {
@@ -76,6 +93,10 @@ std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Styl
   for (const std::string& reason : diff.reasons)
     text += "  not comparable: " + printable(reason) + "\n";
   for (const std::string& note : diff.notes) text += "  " + printable(note) + "\n";
+  if (!diff.ranks.empty()) {
+    text += section("Ranks", ranks_of(diff), page);
+    text += fmt::format("  below: rank {}, which changed most\n", *diff.rank);
+  }
   if (diff.steps) {
     TextTable table = table_of("");
     add(table, *diff.steps);

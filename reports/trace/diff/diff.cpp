@@ -62,12 +62,13 @@ void count(const std::vector<const Samples*>& runs, std::int64_t& calls, std::in
   }
 }
 
-std::vector<DiffRow> rows_of(const Side& a, const Side& b, Named what, double margin) {
+std::vector<DiffRow> rows_of(const Side& a, const Side& b, Named what, double margin,
+                             double alpha_of_all) {
   std::set<std::string> names;
   for (const Side* side : {&a, &b})
     for (const Profile& run : *side)
       for (const auto& [name, samples] : run.*what) names.insert(name);
-  const double alpha = kAlpha / static_cast<double>(std::max<std::size_t>(1, names.size()));
+  const double alpha = alpha_of_all / static_cast<double>(std::max<std::size_t>(1, names.size()));
   std::vector<DiffRow> rows;
   for (const std::string& name : names) {
     const auto in_a = in_runs(a, what, name), in_b = in_runs(b, what, name);
@@ -90,7 +91,7 @@ bool has_steps(const Side& side) {
   return std::all_of(side.begin(), side.end(), [](const Profile& p) { return !p.step_ns.empty(); });
 }
 
-DiffRow steps_row(const Side& a, const Side& b, double margin) {
+DiffRow steps_row(const Side& a, const Side& b, double margin, double alpha) {
   const SampleSet samples = step_samples(a, b);
   DiffRow row;
   row.name = "steps";
@@ -103,7 +104,7 @@ DiffRow steps_row(const Side& a, const Side& b, double margin) {
   };
   add(a, row.count_a, row.total_ns_a);
   add(b, row.count_b, row.total_ns_b);
-  judge(row, ratio_of(samples.a, samples.b, kAlpha), margin);
+  judge(row, ratio_of(samples.a, samples.b, alpha), margin);
   return row;
 }
 
@@ -201,17 +202,19 @@ std::string paths_of(const std::vector<Trace>& traces) {
 
 }  // namespace
 
-TraceDiff diff_traces(const std::vector<Trace>& a, const std::vector<Trace>& b, double margin) {
-  expects(!a.empty() && !b.empty(), "a trace on both sides");
+TraceDiff diff_traces(const std::vector<Trace>& a, const std::vector<Trace>& b, double margin,
+                      std::size_t comparisons) {
+  expects(!a.empty() && !b.empty() && comparisons > 0, "a trace on both sides, to be compared");
+  const double alpha = kAlpha / static_cast<double>(comparisons);
   const Side in_a = profiles_of(a), in_b = profiles_of(b);
   TraceDiff out;
   out.path_a = paths_of(a);
   out.path_b = paths_of(b);
   out.margin = margin;
   judge_all(a, b, in_a, in_b, out);
-  if (has_steps(in_a) && has_steps(in_b)) out.steps = steps_row(in_a, in_b, margin);
-  out.stages = rows_of(in_a, in_b, &Profile::stages, margin);
-  out.kernels = rows_of(in_a, in_b, &Profile::launches, margin);
+  if (has_steps(in_a) && has_steps(in_b)) out.steps = steps_row(in_a, in_b, margin, alpha);
+  out.stages = rows_of(in_a, in_b, &Profile::stages, margin, alpha);
+  out.kernels = rows_of(in_a, in_b, &Profile::launches, margin, alpha);
   if (!out.reasons.empty()) {
     out.verdict = DiffVerdict::not_comparable;
   } else {

@@ -7,6 +7,9 @@ namespace nsa::trace {
 Json to_document(const TraceDiff& diff) {
   Json j{{"schema_version", 1}};
   j.update(fields::object_of(diff));
+  if (diff.ranks.empty()) return j;
+  j["ranks"] = Json::array();
+  for (const TraceDiff& rank : diff.ranks) j["ranks"].push_back(to_document(rank));
   return j;
 }
 

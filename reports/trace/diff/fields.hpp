@@ -29,6 +29,7 @@ inline constexpr auto kFields<trace::TraceDiff> =
                required("margin", &trace::TraceDiff::margin),
                or_null("steps", &trace::TraceDiff::steps),
                required("stages", &trace::TraceDiff::stages),
-               required("kernels", &trace::TraceDiff::kernels)};
+               required("kernels", &trace::TraceDiff::kernels),
+               optional("rank", &trace::TraceDiff::rank)};
 
 }  // namespace nsa::fields

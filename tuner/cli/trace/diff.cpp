@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "inputs.hpp"
 #include "nsa/reports/trace_table.hpp"
 #include "nsa/trace/diff_json.hpp"
-#include "nsa/trace/read.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -32,17 +32,22 @@ ExitCode exit_code_of(trace::DiffVerdict verdict) {
   return ExitCode::nothing_judged;
 }
 
-std::vector<trace::Trace> runs_of(const std::string& first, const std::vector<std::string>& more) {
-  std::vector<trace::Trace> out;
-  out.push_back(trace::read_trace(first));
-  for (const std::string& path : more) out.push_back(trace::read_trace(path));
+/// A file is a run, and so is a folder: of all ranks of a job.
+std::vector<trace::RecordedJob> runs_of(const std::string& first,
+                                        const std::vector<std::string>& more) {
+  std::vector<trace::RecordedJob> out;
+  const auto add = [&](const std::string& path) {
+    out.push_back({path, read_traces(trace_files({path}))});
+  };
+  add(first);
+  for (const std::string& path : more) add(path);
   return out;
 }
 
 ExitCode print_diff(const Settings& settings, const DiffOptions& options) {
   const trace::TraceDiff diff =
-      trace::diff_traces(runs_of(options.a, options.more_a), runs_of(options.b, options.more_b),
-                         options.margin_percent / 100);
+      trace::diff_jobs(runs_of(options.a, options.more_a), runs_of(options.b, options.more_b),
+                       options.margin_percent / 100);
   if (settings.json) {
     print_json(trace::to_document(diff));
   } else {
@@ -60,13 +65,19 @@ void add_trace_diff(Program& program, CLI::App& trace) {
       "diff", "Compare two traces: steps, stages, kernels; better, worse or not to be told");
   sub->fallthrough();
   sub->footer(
-      "Exit code: 0 better or neutral, 1 worse, 3 inconclusive or not comparable (another GPU, "
+      "A folder, as trace record leaves it, is a job: each of its ranks is compared with the same "
+      "rank of the other folder, and the job is as slow as its slowest rank.\n\nExit code: 0 "
+      "better or neutral, 1 worse, 3 inconclusive or not comparable (another GPU, "
       "other work, other clocks). Also: --json --color (see nsatune --help)\n\nExamples:\n"
       "  nsatune trace diff before.json.gz after.json.gz\n"
       "  nsatune trace diff a1.json.gz b1.json.gz --more-a a2.json.gz --more-b b2.json.gz\n"
+      "  nsatune trace diff before/ after/             # of all ranks\n"
       "  nsatune trace diff a.sqlite b.sqlite --margin 5 --json | jq .verdict");
-  sub->add_option("a", options->a, std::string("The trace before. ") + kTraceFiles)->required();
-  sub->add_option("b", options->b, "The trace after")->required();
+  sub->add_option(
+         "a", options->a,
+         std::string("The trace before, or a folder of all ranks. A trace: ") + kTraceFiles)
+      ->required();
+  sub->add_option("b", options->b, "The trace or folder after")->required();
   sub->add_option("--more-a", options->more_a, "Another run of A's program (repeatable)")
       ->allow_extra_args(false);
   sub->add_option("--more-b", options->more_b, "Another run of B's program (repeatable)")
