@@ -393,6 +393,7 @@ class Page(unittest.TestCase):
         operator = dict(zip(self.heads("operators"), self.section_rows("operators")[0]))
         self.assertEqual((operator["Operator"], operator["Share"], operator["TFLOP/s"]), ("aten::mm", "66.7 %", "10.7"))  # 2 x 1024^3 in 200 us
         self.assertIn("10.7", text)
+        self.assertEqual(operator["Of it most with"], "3x [[1024,1024],[1024,1024]]")
         self.assertEqual(self.section_rows("host-operators")[0][0], "aten::mm")
         self.assertEqual(self.section_rows("gpu-ranges")[0][:3], ["forward", "600 µs", "3"])
         recording = self.section_rows("recording")

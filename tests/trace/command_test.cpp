@@ -77,6 +77,29 @@ TEST_CASE("every table of the text says what it leaves out", "[trace]") {
   CHECK(all.substr(all.find("\nModules")).find(" more)") == std::string::npos);
 }
 
+TEST_CASE("operators have the inputs that took most, where they were recorded and there is room",
+          "[trace]") {
+  const Folder folder;
+  JsonTrace t;
+  for (int i = 0; i < 3; ++i) {
+    const double at = 100.0 * i;
+    t.op("aten::mm", at, 50,
+         i == 0
+             ? R"("Input Dims": [[2, 3], [3, 4], []], "Input type": ["float", "float", ""])"
+             : R"("Input Dims": [[64, 32], [32, 16], []], "Input type": ["float", "float", ""])");
+    t.launched("gemm", i + 1, at + 2, at + 5, 20);
+  }
+  folder.write("t.json", t.text());
+  folder.write("plain.json",
+               JsonTrace().range("aten::mm", 0, 5, 1, "cpu_op").launched("k", 1, 1, 2, 3).text());
+  const auto summary = [&](const std::string& arguments) {
+    return nsatune(folder, "trace summary " + arguments).out;
+  };
+  CHECK(summary("t.json").find("2x [64,32] [32,16]") != std::string::npos);
+  CHECK(summary("t.json").find("of it most with") != std::string::npos);
+  CHECK(summary("plain.json").find("of it most with") == std::string::npos);
+}
+
 TEST_CASE("a bad trace is one line with the place, exit 2, and nothing on stdout", "[trace]") {
   const Folder folder;
   const std::string good = JsonTrace().kernel("k", 1, 0, 1).text();

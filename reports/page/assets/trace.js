@@ -232,8 +232,11 @@ function showTables() {
     ["Stage", "GPU time", "Share", ...(inferred ? ["In backward"] : []), "Idle before", "Of its time", "Kernels", "Host syncs", "In syncs"],
     summary.stages && [...stages.map(stageRow), rest]);
   const flops = row => row.flop > 0 && row.gpu_ns > 0 ? digits(1e-3 * row.flop / row.gpu_ns, 3) : "-";
-  showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "Share", "With children", "Calls", "Host alone", "TFLOP/s"],
-    rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), shareText(row.gpu_self_ns, whole), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns), flops(row)]));
+  const shapes = (summary.operators || []).some(row => row.shapes.length > 0);
+  const inputs = row => row.shapes.length === 0 ? "-" : `${row.shapes[0].count}x ${row.shapes[0].inputs}`;
+  showRows("operators", "Operators", "by GPU time of their own", ["Operator", "Alone", "Share", "With children", "Calls", "Host alone", "TFLOP/s", ...(shapes ? ["Of it most with"] : [])],
+    rows(summary.operators, row => [row.name, nsText(row.gpu_self_ns), shareText(row.gpu_self_ns, whole), nsText(row.gpu_ns), String(row.count), nsText(row.host_self_ns), flops(row),
+      ...(shapes ? [inputs(row)] : [])]));
   showRows("host-operators", "Operators on the host", "by host time of their own", ["Operator", "Host alone", "With children", "Calls", "A call", "GPU alone"],
     rows(summary.operators && [...summary.operators].sort((a, b) => b.host_self_ns - a.host_self_ns),
       row => [row.name, nsText(row.host_self_ns), nsText(row.host_ns), String(row.count), mean(row.host_self_ns, row.count), nsText(row.gpu_self_ns)]));

@@ -26,10 +26,51 @@ std::size_t shown_of(const std::vector<Row>& rows, std::size_t top) {
   return std::min(rows.size(), top);
 }
 
-TextTable operators(const Summary& s, std::size_t top) {
+/// "[8,1024] [1024,4096]" of "[[8, 1024], [1024, 4096], []]": inputs without a shape are left out.
+std::string short_shapes(const std::string& inputs) {
+  std::string text;
+  int depth = 0;
+  std::string one;
+  for (const char c : inputs) {
+    if (c == '[' && ++depth == 2) one.clear();
+    if (depth >= 2 && c != ' ') one += c;
+    if (c != ']' || depth-- != 2) continue;
+    if (one != "[]") text += (text.empty() ? "" : " ") + one;
+  }
+  return text;
+}
+
+/// The inputs that took most GPU time, and in how many of the calls.
+std::string main_inputs(const trace::OperatorRow& row, std::size_t columns) {
+  if (row.shapes.empty()) return "-";
+  const trace::OperatorShape& shape = row.shapes.front();
+  const std::string shapes = short_shapes(shape.inputs);
+  if (shapes.empty()) return "-";
+  return shortened(fmt::format("{}x {}", format_tokens(shape.count), printable(shapes)), columns);
+}
+
+/// Columns for the inputs of the operators that are shown, beside the figures and their names; 0:
+/// none were recorded, or there is no room.
+std::size_t room_for_inputs(const Summary& s, std::size_t top, std::size_t columns) {
+  constexpr std::size_t kFigures = 69, kName = 36, kLeast = 15, kMost = 48;
+  if (!s.operators) return 0;
+  std::size_t name = 0;
+  bool any = false;
+  for (std::size_t i = 0; i < shown_of(*s.operators, top); ++i) {
+    const trace::OperatorRow& row = (*s.operators)[i];
+    name = std::max(name, display_width(printable(row.name)));
+    any = any || !row.shapes.empty();
+  }
+  const std::size_t others = kFigures + std::min(name, kName);
+  return any && columns >= others + kLeast ? std::min(columns - others, kMost) : 0;
+}
+
+TextTable operators(const Summary& s, std::size_t top, std::size_t columns) {
   TextTable table;
   table.add_columns({"GPU alone", "share", "with children", "calls", "host alone", "TFLOP/s"},
                     Align::right);
+  const std::size_t inputs = room_for_inputs(s, top, columns);
+  if (inputs > 0) table.add_column("of it most with");
   table.add_column("operator");
   if (!s.operators || !s.sums) return table;
   const std::size_t shown = shown_of(*s.operators, top);
@@ -50,11 +91,13 @@ TextTable operators(const Summary& s, std::size_t top) {
         format_tokens(row.count),
         ns(row.host_self_ns),
         rate ? fmt::format("{:.3g}", 1e-3 * *row.flop / static_cast<double>(row.gpu_ns)) : "-"};
+    if (inputs > 0) cells.emplace_back(main_inputs(row, inputs));
     cells.emplace_back(printable(row.name));
     table.add_row(std::move(cells));
   }
   std::vector<Cell> sums{
       ns(gpu_ns), share(gpu_ns, s.sums->op_sum_ns), "", format_tokens(calls), ns(host_ns), ""};
+  if (inputs > 0) sums.emplace_back("");
   add_rest(table, s.operators->size() - shown, std::move(sums));
   return table;
 }
@@ -138,7 +181,7 @@ TextTable gpu_ranges(const Summary& s, std::size_t top) {
 std::string owners_text(const Summary& s, std::size_t top, const Page& page) {
   constexpr std::size_t kHostOperators = 10;
   return section("Modules", modules(s, top), page) +
-         section("Operators by GPU time of their own", operators(s, top), page) +
+         section("Operators by GPU time of their own", operators(s, top, page.columns), page) +
          section("Operators by host time of their own",
                  host_operators(s, std::min(top, kHostOperators)), page) +
          section("Annotations, from the first to the last of what they launched",
