@@ -13,6 +13,11 @@ inline std::int64_t accumulator_bytes(const Problem& problem) {
   return problem.dtype == Dtype::fp64 ? 8 : 4;
 }
 
+/// Whether tensors of the problem's dtype are copied to it.
+inline bool is_converted(const Problem& problem) {
+  return accumulator_bytes(problem) != static_cast<std::int64_t>(size_of(problem.dtype));
+}
+
 /// Runs `body` with a zero of it: with_accumulator(dtype, [&](auto zero) { ... }).
 template <class Body>
 void with_accumulator(Dtype dtype, const Body& body) {

@@ -106,6 +106,7 @@ void attend_selected(const Context& context, const Call& call, const TensorView&
 
 void attend(const Context& context, const AttendPlaces& places, const AttentionTensors& tensors,
             Saved* saved) {
+  if (context.telemetry) context.telemetry->sequences(places.problem);
   if (plan_of(context.within).mode == CompositePlan::Mode::one_kernel)
     return attend_step(context, places, tensors);
   const Call call{places, tensors, saved};

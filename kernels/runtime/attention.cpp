@@ -1,5 +1,7 @@
 #include "attention.hpp"
 
+#include <algorithm>
+
 #include "decode/step.hpp"
 #include "operands/select.hpp"
 #include "ops.hpp"
@@ -54,8 +56,10 @@ class SequentialPrefill {
     for (const TensorView& rows : {cmp.k, cmp.v}) {
       if (rows.elements() > 0) ops_of(context_).fill(context_, rows, std::byte{0});
     }
-    std::int64_t emitted = 0;
-    for (std::int64_t i = 0; i < sequence.q_len; ++i) {
+    // The last token takes the most.
+    const bool last_only = ops_of(context_).only_counts();
+    std::int64_t emitted = last_only ? std::max<std::int64_t>(sequence.cmp_len - 1, 0) : 0;
+    for (std::int64_t i = last_only ? sequence.q_len - 1 : 0; i < sequence.q_len; ++i) {
       const std::int64_t position = sequence.first_position() + i;
       const std::int64_t visible = num_compressed(position + 1, token_.geometry);
       for (; emitted < visible; ++emitted) emit(sequence, emitted, cmp);

@@ -65,6 +65,7 @@ const RuntimeOps& cpu_ops() noexcept {
 }
 
 const RuntimeOps& ops_of(const Context& context) noexcept {
+  if (context.ops) return *context.ops;
   return context.router->inputs().device.backend == Backend::cpu ? cpu_ops() : cuda_ops();
 }
 

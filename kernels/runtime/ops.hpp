@@ -1,5 +1,5 @@
-// What the runtime itself does between the stages, on the back end that the stages run on. The one
-// place where it depends on the device: everything above is written once.
+// What the runtime itself does between the stages, on the back end that the stages run on, and how
+// it launches them. The one place where it depends on the device: everything above is written once.
 #pragma once
 
 #include <span>
@@ -7,6 +7,8 @@
 #include "nsa/kernels/runtime.hpp"
 
 namespace nsa {
+
+struct StageCall;
 
 /// to = from, both [rows, heads, dim] of one shape and dtype. An absent `from` is left out.
 struct RowsCopy {
@@ -40,6 +42,12 @@ class RuntimeOps {
   /// vocabulary: InputError on the CPU; on a GPU, where nobody waits, its row is NaN.
   virtual void embed(const Context&, const TensorView& tokens, const TensorView& table,
                      const TensorView& y) const = 0;
+  /// Announces the stage, counts the row that was chosen, and launches it.
+  virtual void launch(const Context&, const Choice& choice, const StageCall& call,
+                      Saved* saved) const;
+  /// Whether nothing is launched or computed, only what it would take of the workspace is taken:
+  /// then one call may stand for others that take no more.
+  virtual bool only_counts() const noexcept { return false; }
   /// A stream that runs beside the context's, after all that this holds by now; null where the
   /// back end has one order only. One at a time for each thread.
   virtual CUstream_st* fork(const Context&) const { return nullptr; }
@@ -49,7 +57,7 @@ class RuntimeOps {
 
 const RuntimeOps& cpu_ops() noexcept;
 const RuntimeOps& cuda_ops() noexcept;  // each operation throws in a build without CUDA
-/// Of the device that the context's router decides for.
+/// The context's own, else those of the device that its router decides for.
 const RuntimeOps& ops_of(const Context& context) noexcept;
 
 }  // namespace nsa

@@ -16,11 +16,17 @@ void count(const Context& context, Stage stage, const Choice& choice) {
   }
   if (!context.telemetry) return;
   context.telemetry->engaged(choice.variant->stages, choice.variant->name);
+  if (choice.range) context.telemetry->decided(stage, choice.range->basis);
   if (choice.fallback_reason) context.telemetry->fallback(stage, choice.fallback_reason);
 }
 
-void launch(const Context& context, const Variant& row, const Point& point, const StageCall& call,
-            Saved* saved) {
+}  // namespace
+
+void RuntimeOps::launch(const Context& context, const Choice& choice, const StageCall& call,
+                        Saved* saved) const {
+  const Variant& row = *choice.variant;
+  count(context, call.stage, choice);
+  print_fa2_gates_once(*context.router, call.stage, call.problem);
   const WorkspaceScope scratch(*context.workspace);
   const StageScope scope(context.observer, call.stage, row.name, call.problem.max_seq_len(),
                          context.stream);
@@ -31,7 +37,7 @@ void launch(const Context& context, const Variant& row, const Point& point, cons
               .device_sequences = call.sequences.device,
               .in = call.in,
               .out = call.out,
-              .point = point,
+              .point = *choice.point,
               .options = context.options,
               .workspace = *context.workspace,
               .stream = context.stream,
@@ -40,8 +46,6 @@ void launch(const Context& context, const Variant& row, const Point& point, cons
   if (fallback_reason && context.telemetry)
     context.telemetry->fallback(call.stage, fallback_reason);
 }
-
-}  // namespace
 
 PlacedSequences place_sequences(const Context& context, std::span<const Sequence> sequences) {
   return {sequences, ops_of(context).place(context, sequences)};
@@ -57,9 +61,7 @@ void run_choice(const Context& context, const Choice& choice, const StageCall& c
                      ": no variant of this build runs this problem on this device; "
                      "`nsatune variants` lists them with the reasons");
   }
-  count(context, call.stage, choice);
-  print_fa2_gates_once(*context.router, call.stage, call.problem);
-  launch(context, *choice.variant, *choice.point, call, saved);
+  ops_of(context).launch(context, choice, call, saved);
 }
 
 Choice asked_for(const Variant& row) noexcept {

@@ -70,6 +70,8 @@ void put_telemetry(Json& j, const TelemetryReport& r) {
   const Json all = telemetry_to_json(r);
   j["engaged"] = all["engaged"];
   j["fallback"] = all["fallback"];
+  j["unmeasured"] = all["unmeasured"];
+  j["lengths"] = all["lengths"];
 }
 
 }  // namespace

@@ -46,12 +46,22 @@ void count(std::vector<Counter>& counters, std::span<const Stage> stages, std::s
 
 constexpr std::size_t kLengthBins = 40;  // up to 1, 2, 4, ... tokens
 
+/// To an eighth of an octave, rounded down: few lengths, however many a decode loop goes through.
+std::int64_t rounded_length(std::int64_t tokens) {
+  constexpr int kKept = 4;  // bits
+  const auto width = static_cast<int>(
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(tokens, 0))));
+  const int dropped = std::max(width - kKept, 0);
+  return tokens >> dropped << dropped;
+}
+
 }  // namespace
 
 struct Telemetry::State {
   std::mutex mutex;
-  std::vector<Counter> engaged, fallback;
-  TelemetryReport totals;  // all but the two maps
+  std::vector<Counter> engaged, fallback, unmeasured;
+  std::map<std::pair<Phase, std::int64_t>, std::int64_t> lengths;
+  TelemetryReport totals;  // all but the maps and the lengths
   std::int64_t sel_sum = 0, sel_at_max = 0;
   std::array<std::int64_t, kLengthBins> row_lengths{};
 };
@@ -69,6 +79,19 @@ void Telemetry::engaged(std::span<const Stage> stages, std::string_view variant)
 void Telemetry::fallback(Stage stage, std::string_view reason) {
   const std::lock_guard lock(state_->mutex);
   count(state_->fallback, only(stage), reason);
+}
+
+void Telemetry::decided(Stage stage, Basis basis) {
+  if (basis == Basis::measured) return;
+  const std::lock_guard lock(state_->mutex);
+  count(state_->unmeasured, only(stage), to_string(basis));
+}
+
+void Telemetry::sequences(const Problem& p) {
+  const std::lock_guard lock(state_->mutex);
+  const std::size_t batch = std::min(p.seq_lens.size(), p.context_lens.size());
+  const auto& lengths = p.phase == Phase::decode ? p.context_lens : p.seq_lens;
+  for (std::size_t b = 0; b < batch; ++b) ++state_->lengths[{p.phase, rounded_length(lengths[b])}];
 }
 
 void Telemetry::slow_path() {
@@ -143,6 +166,8 @@ void Telemetry::reset() {
   const std::lock_guard lock(state_->mutex);
   state_->engaged.clear();
   state_->fallback.clear();
+  state_->unmeasured.clear();
+  state_->lengths.clear();
   state_->totals = {};
   state_->sel_sum = state_->sel_at_max = 0;
   state_->row_lengths.fill(0);
@@ -156,6 +181,10 @@ TelemetryReport Telemetry::report() const {
   for (const Counter& c : state_->fallback) {
     report.fallback[{stages_text(c.stages), c.name}] = c.count;
   }
+  for (const Counter& c : state_->unmeasured)
+    report.unmeasured[{stages_text(c.stages), c.name}] = c.count;
+  for (const auto& [at, calls] : state_->lengths)
+    report.lengths.push_back({.phase = at.first, .tokens = at.second, .calls = calls});
   if (report.sel_rows > 0) {
     const auto rows = static_cast<double>(report.sel_rows);
     report.sel_k_mean = static_cast<double>(state_->sel_sum) / rows;

@@ -20,6 +20,18 @@ Json counts_json(const Counts& counts, const char* key) {
   return list;
 }
 
+Json lengths_json(const TelemetryReport& report) {
+  Json list = Json::array();
+  for (const LengthCount& length : report.lengths) {
+    Json j = Json::object();
+    j["phase"] = to_string(length.phase);
+    j["tokens"] = length.tokens;
+    j["calls"] = length.calls;
+    list.push_back(std::move(j));
+  }
+  return list;
+}
+
 Json histogram_json(const TelemetryReport& report) {
   Json list = Json::array();
   for (const auto& [up_to, rows] : report.row_length_histogram) {
@@ -37,6 +49,8 @@ Json telemetry_to_json(const TelemetryReport& report) {
   Json j = Json::object();
   j["engaged"] = counts_json(report.engaged, "variant");
   j["fallback"] = counts_json(report.fallback, "reason");
+  j["unmeasured"] = counts_json(report.unmeasured, "basis");
+  j["lengths"] = lengths_json(report);
   j["slow_path_calls"] = report.slow_path_calls;
   j["grow_events"] = report.grow_events;
   to_json(j["need"], report.need);

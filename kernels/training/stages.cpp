@@ -14,6 +14,7 @@ class Launching final : public StageRunner {
     const Variant& row = *l.choice.variant;
     if (context.telemetry) {
       context.telemetry->engaged(row.stages, row.name);
+      if (l.choice.range) context.telemetry->decided(l.call.stage, l.choice.range->basis);
       if (l.choice.fallback_reason)
         context.telemetry->fallback(l.call.stage, l.choice.fallback_reason);
     }

@@ -92,3 +92,38 @@ TEST_CASE("row lengths by arithmetic equal row lengths counted one by one",
   CHECK(report.row_length_histogram ==
         std::vector<std::pair<std::int64_t, std::int64_t>>(histogram.begin(), histogram.end()));
 }
+
+TEST_CASE("calls by ranges that rest on no measurement are counted by stage and basis",
+          "[kernels][telemetry]") {
+  Telemetry telemetry;
+  telemetry.decided(Stage::attend_selected, Basis::measured);
+  telemetry.decided(Stage::attend_selected, Basis::extrapolated);
+  telemetry.decided(Stage::attend_selected, Basis::extrapolated);
+  telemetry.decided(Stage::score, Basis::undecided);
+  using Counts = std::map<std::pair<std::string, std::string>, std::int64_t>;
+  CHECK(telemetry.report().unmeasured ==
+        Counts{{{"attend_selected", "extrapolated"}, 2}, {{"score", "undecided"}, 1}});
+  telemetry.reset();
+  CHECK(telemetry.report().unmeasured.empty());
+}
+
+TEST_CASE(
+    "lengths are counted to an eighth of an octave, new tokens or those of a decode's context",
+    "[kernels][telemetry]") {
+  Telemetry telemetry;
+  Problem p;
+  p.seq_lens = {2048, 2087, 2303, 2304, 9};
+  p.context_lens = {0, 0, 0, 0, 0};
+  telemetry.sequences(p);
+  p.phase = Phase::decode;
+  p.seq_lens = {1, 1};
+  p.context_lens = {4095, 0};
+  telemetry.sequences(p);
+  CHECK(telemetry.report().lengths == std::vector<LengthCount>{{Phase::prefill, 9, 1},
+                                                               {Phase::prefill, 2048, 3},
+                                                               {Phase::prefill, 2304, 1},
+                                                               {Phase::decode, 0, 1},
+                                                               {Phase::decode, 3840, 1}});
+  telemetry.reset();
+  CHECK(telemetry.report().lengths.empty());
+}

@@ -37,3 +37,27 @@ TEST_CASE("a first line with a digit in its first cell is no header", "[workload
     }
   }
 }
+
+TEST_CASE("a workload is read from the telemetry of a run and from heartbeats", "[workload]") {
+  const std::string lengths = R"([{"phase": "prefill", "tokens": 2048, "calls": 24},
+                                  {"phase": "decode", "tokens": 0, "calls": 12}])";
+  for (const std::string& text : {R"({"run_id": "x", "telemetry": {"lengths": )" + lengths + "}}",
+                                  R"({"lengths": )" + lengths + "}"}) {
+    const std::vector<UseOfLength> uses = parse_workload(text, "run.json");
+    REQUIRE(uses.size() == 2);
+    CHECK((uses[0].tokens == 2048 && uses[0].weight == 24 && uses[0].phase == Phase::prefill));
+    CHECK((uses[1].tokens == 1 && uses[1].weight == 12 && uses[1].phase == Phase::decode));
+  }
+  const std::string beat =
+      R"({"step": 1, "lengths": [{"phase": "prefill", "tokens": 512, "calls": 1}]})";
+  const std::string later =
+      R"({"step": 2, "lengths": [{"phase": "prefill", "tokens": 640, "calls": 2}]})";
+  const std::vector<UseOfLength> uses = parse_workload(beat + "\n" + later + "\n", "beats.jsonl");
+  REQUIRE(uses.size() == 1);
+  CHECK((uses[0].tokens == 640 && uses[0].weight == 2));
+  for (const std::string bad :
+       {R"({"telemetry": {}})", R"({"lengths": []})", R"({"lengths": [7]})",
+        R"({"lengths": [{"phase": "x", "tokens": 1, "calls": 1}]})",
+        R"({"lengths": [{"phase": "decode", "tokens": 1, "calls": 0}]})", "{"})
+    CHECK_THROWS_AS(parse_workload(bad, "bad.json"), InputError);
+}

@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <utility>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/json.hpp"
 #include "nsa/schemas/text.hpp"
 
 namespace nsa::tuner {
@@ -49,6 +51,39 @@ bool is_header(std::string_view line) {
   return tokens.find_first_of("0123456789") == tokens.npos;
 }
 
+/// The last line, of heartbeats the one that counts all before it.
+std::string_view last_line(std::string_view text) {
+  text = trimmed(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
+  return text.substr(text.find_last_of('\n') + 1);
+}
+
+/// `lengths` of the telemetry of a run, a heartbeat, or telemetry alone (telemetry.schema.json).
+std::vector<UseOfLength> parse_telemetry(std::string_view text, const std::string& path) {
+  constexpr auto kHint =
+      "; --workload takes what `run --json` or a heartbeat of this version wrote";
+  const bool lines = text.find("\n{") != text.npos;
+  const Json document = parse_json(lines ? last_line(text) : text, path);
+  const Json& telemetry = document.contains("telemetry") ? document["telemetry"] : document;
+  if (!telemetry.is_object() || !telemetry.contains("lengths") || telemetry["lengths"].empty())
+    throw InputError(path + ": no telemetry with lengths" + kHint);
+  std::vector<UseOfLength> uses;
+  for (const Json& length : telemetry["lengths"]) {
+    UseOfLength use;
+    const auto is = [&](const char* key) {
+      return length.is_object() && length.contains(key) && length[key].is_number_integer();
+    };
+    const bool whole = is("tokens") && is("calls") && length["calls"] > 0;
+    if (whole && length.contains("phase") && length["phase"].is_string())
+      use.phase = from_string<Phase>(length["phase"].get<std::string>());
+    if (!whole || !use.phase) throw InputError(path + ": damaged lengths" + kHint);
+    // A decode step without a context has no length that anything is decided for.
+    use.tokens = std::max<std::int64_t>(length["tokens"].get<std::int64_t>(), 1);
+    use.weight = length["calls"].get<double>();
+    uses.push_back(use);
+  }
+  return uses;
+}
+
 }  // namespace
 
 std::vector<UseOfLength> parse_workload(std::string_view text, const std::string& path) {
@@ -56,6 +91,7 @@ std::vector<UseOfLength> parse_workload(std::string_view text, const std::string
   double total = 0;
   bool first = true;
   text = without_byte_order_mark(text);
+  if (trimmed(text).starts_with('{')) return parse_telemetry(text, path);
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view line = trimmed(text.substr(0, end));

@@ -52,8 +52,7 @@ std::int64_t gemm_workspace(const Problem& p) {
   const std::int64_t dim = p.model.model_dim, inner = p.q_heads * p.head_dim_v;
   const std::int64_t tile = std::min(kTile, p.total_tokens());
   // Where nothing has to be converted, only o is copied: its heads may lie apart.
-  const bool converted = accumulator_bytes(p) != static_cast<std::int64_t>(size_of(p.dtype));
-  const std::int64_t weights_and_y = converted ? dim * inner + tile * dim : 0;
+  const std::int64_t weights_and_y = is_converted(p) ? dim * inner + tile * dim : 0;
   return accumulator_bytes(p) * (weights_and_y + tile * inner) + 4096;
 }
 

@@ -147,8 +147,7 @@ void gemm(const LaunchArgs& args) {
 std::int64_t gemm_workspace(const Problem& p) {
   const std::int64_t dim = p.model.model_dim, tile = std::min(kTile, p.total_tokens());
   // Weights and x are copied where they have to be converted.
-  const bool converted = accumulator_bytes(p) != static_cast<std::int64_t>(size_of(p.dtype));
-  const std::int64_t copies = converted ? (width_of(p) + tile) * dim : 0;
+  const std::int64_t copies = is_converted(p) ? (width_of(p) + tile) * dim : 0;
   const std::int64_t numbers = copies + tile * width_of(p) + p.head_dim_k * parallel_threads();
   return accumulator_bytes(p) * numbers + 8 * p.head_dim_k + 4096;
 }

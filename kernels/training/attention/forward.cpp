@@ -25,6 +25,7 @@ class AttentionForward {
   }
 
   void nsa(const KvTensors& raw) {
+    if (step_.context.telemetry) step_.context.telemetry->sequences(step_.forward);
     if (t_.cmp.k.shape[0] > 0) {
       const CompressTensors tensors{.raw = raw, .pooled = t_.cmp};
       run_tensors(step_, Stage::compress, step_.forward, tensors, nullptr);

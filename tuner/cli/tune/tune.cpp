@@ -252,8 +252,8 @@ void add_tune(Program& program) {
                   "Speedup that is needed for a switch to another variant (default 1.0)")
       ->check(CLI::Range(1.0, 100.0));
   sub->add_option("--workload", o->workload,
-                  "How often lengths are used: a file of lines tokens,weight[,phase]; what is used "
-                  "more counts more");
+                  "How often lengths are used: a file of lines tokens,weight[,phase], or what "
+                  "`run --json` or --heartbeat wrote; what is used more counts more");
   sub->add_option("--seed", o->seed, "Seed of the bootstrap")->check(whole_number());
   declare_emit(*sub, o->emit);
 }

@@ -35,6 +35,8 @@
 
 namespace nsa {
 
+class RuntimeOps;
+
 /// What a call into the runtime needs beside its tensors. Borrowed. `router` and `workspace` are
 /// required; the others may be null: no observer, no telemetry, the default stream.
 struct Context {
@@ -47,6 +49,9 @@ struct Context {
   /// What was chosen for the composite that the call is a part of, whose plan may name rows of the
   /// call's stages. Set by the runtime for what it runs; null: the call is a whole.
   const Choice* within = nullptr;
+  /// What launches and what runs between the launches. Set by the memory model, which only counts;
+  /// null: that of the router's device.
+  const RuntimeOps* ops = nullptr;
 };
 
 /// The three branches and their gate, from projected and rotated q, k, v to o, by the plan of the

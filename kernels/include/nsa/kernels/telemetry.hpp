@@ -15,15 +15,27 @@
 
 #include "nsa/kernels/workspace.hpp"
 #include "nsa/schemas/problem.hpp"
+#include "nsa/schemas/thresholds.hpp"
 #include "nsa/schemas/types.hpp"
 
 namespace nsa {
+
+/// How often sequences of about one length were attended to.
+struct LengthCount {
+  Phase phase = Phase::prefill;
+  std::int64_t tokens = 0;  // new ones, in decode those before: to an eighth of an octave, rounded
+  std::int64_t calls = 0;   // of attention: each layer's count
+  bool operator==(const LengthCount&) const = default;
+};
 
 /// Snapshot of the counters, as it goes into the database and the heartbeat.
 struct TelemetryReport {
   std::map<std::pair<std::string, std::string>, std::int64_t>
       engaged;  // (stages, variant) -> calls
   std::map<std::pair<std::string, std::string>, std::int64_t> fallback;  // (stage, reason) -> calls
+  std::map<std::pair<std::string, std::string>, std::int64_t>
+      unmeasured;  // (stage, basis of the range that decided) -> calls; without measured ones
+  std::vector<LengthCount> lengths;
   std::int64_t slow_path_calls = 0;
   std::int64_t grow_events = 0;
   ReserveNeed need;
@@ -53,6 +65,11 @@ class Telemetry {
   /// One launch of `stage` that did not run as it was chosen: tensors that are not aligned to 16
   /// bytes, a wish that could not be met.
   void fallback(Stage stage, std::string_view reason);
+  /// One launch of `stage` by a range of a thresholds file. Counted where it rests on no
+  /// measurement: what was extrapolated, or is undecided.
+  void decided(Stage stage, Basis basis);
+  /// One call of attention: the length of each of its sequences.
+  void sequences(const Problem& problem);
   /// One launch of a row whose role is slow_path.
   void slow_path();
   /// Peak, grow events and needs of the workspace of a call that has just been made. The workspace
