@@ -1,6 +1,7 @@
 #include "nsa/kernels/heartbeat.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -120,11 +121,19 @@ struct HeartbeatWriter::State {
 
 HeartbeatWriter::HeartbeatWriter(std::string path) : state_(std::make_unique<State>()) {
   state_->path = std::move(path);
-  // In a shared folder, a link may be another user's and lead to any file of ours.
-  const int file =
-      ::open(state_->path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+  // In a shared folder, a link may be another user's and lead to any file of ours, and a named pipe
+  // would be waited for until somebody reads it.
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const int file = ::open(state_->path.c_str(), kFlags, 0666);
   if (file < 0 && errno == ELOOP)
     throw InputError(state_->path + ": is a symbolic link; name the file that it leads to");
+  struct stat info {};
+  // ENXIO: a pipe that nobody reads, or a socket.
+  const bool refused = errno == ENXIO || errno == EISDIR;
+  if (file < 0 ? refused : ::fstat(file, &info) == 0 && !S_ISREG(info.st_mode)) {
+    if (file >= 0) ::close(file);
+    throw InputError(state_->path + ": is not a regular file; name another one for heartbeats");
+  }
   if (file >= 0) state_->file.reset(::fdopen(file, "a"));
   if (!state_->file) {
     throw EnvironmentError(state_->path + ": cannot be opened for appending (" +

@@ -1,4 +1,5 @@
 // run --train and memory, through the real program.
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -339,11 +340,14 @@ TEST_CASE("a folder that no checkpoint can be written to is refused before the f
   const Folder folder;
   folder.write("file", "");
   std::filesystem::create_directories(folder.file("taken/checkpoint.safetensors"));
-  std::filesystem::create_directories(folder.file("begun/checkpoint.safetensors.part"));
   const std::string train = kTrain + "--steps 1000000 --save ";
   require_refused(folder, train + "file", 4, "file: cannot be made: ");
   require_refused(folder, train + "taken", 4, "checkpoint.safetensors: cannot be written: ");
-  require_refused(folder, train + "begun", 4, "checkpoint.safetensors.part: cannot be written: ");
+  std::filesystem::create_directory(folder.file("pipe"));
+  REQUIRE(::mkfifo(folder.file("pipe/checkpoint.safetensors").c_str(), 0600) == 0);
+  require_refused(folder, train + "pipe", 2, "checkpoint.safetensors: is not a regular file; ");
+  REQUIRE(::mkfifo(folder.file("beats").c_str(), 0600) == 0);
+  require_refused(folder, train + "new --heartbeat beats", 2, "beats: is not a regular file; ");
 }
 
 TEST_CASE("Ctrl-C ends training with a checkpoint", "[cli]") {

@@ -1,8 +1,13 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 
 #include "catch.hpp"
 #include "nsa/kernels/heartbeat.hpp"
+#include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 
 using namespace nsa;
@@ -79,4 +84,26 @@ TEST_CASE("the writer follows no link, which could lead to any file", "[kernels]
   CHECK(std::filesystem::file_size(target) == 4);
   std::filesystem::remove(link);
   std::filesystem::remove(target);
+}
+
+TEST_CASE("the writer waits for no reader of a pipe and writes to nothing but files",
+          "[kernels][telemetry]") {
+  const auto pipe = std::filesystem::temp_directory_path() / (make_uuid() + ".pipe");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto refusal = [](const std::string& path) -> std::string {
+    try {
+      const HeartbeatWriter writer(path);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refusal(pipe.string()) ==
+        pipe.string() + ": is not a regular file; name another one for heartbeats");
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);  // nor where it would not wait
+  CHECK(refusal(pipe.string()).find(": is not a regular file") != std::string::npos);
+  ::close(reader);
+  std::filesystem::remove(pipe);
+  for (const std::string& path : {std::string("/dev/null"), pipe.parent_path().string()})
+    CHECK_THROWS_AS(HeartbeatWriter(path), InputError);
 }

@@ -1,4 +1,10 @@
 // Checkpoints: going on bit for bit, and files that are not what they should be.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -42,6 +48,26 @@ std::string text_of(const std::string& path) {
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
+
+/// While it lives, no file of this process becomes larger.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(std::size_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
 
 /// A checkpoint after two steps, and its file.
 struct Saved {
@@ -182,14 +208,46 @@ TEST_CASE("headers that lie are refused", "[training]") {
   CHECK(contains(saved.refusal(), "too long"));
 }
 
-TEST_CASE("a link that stands where a checkpoint is begun is not followed", "[training]") {
+TEST_CASE("what others leave beside a checkpoint is neither followed, waited for nor written",
+          "[training]") {
   const Saved saved;
-  const std::string other = saved.folder.path() + "/other";
-  write_text(other, "somebody's");
-  std::filesystem::create_symlink("other", saved.path + ".part");
-  CpuTraining run(saved.config);
+  const std::string begun = saved.path + ".part", before = text_of(saved.path);
+  const auto saves = [&] {
+    CpuTraining run(saved.config);
+    run.train(4);
+    training::save_checkpoint(saved.folder.path(), *run, {});
+    return text_of(saved.path) != before;
+  };
+  SECTION("a link") {
+    const std::string other = saved.folder.path() + "/other";
+    write_text(other, "somebody's");
+    std::filesystem::create_symlink("other", begun);
+    CHECK(saves());
+    CHECK(text_of(other) == "somebody's");
+  }
+  SECTION("a pipe that somebody reads") {
+    REQUIRE(::mkfifo(begun.c_str(), 0600) == 0);
+    const int reader = ::open(begun.c_str(), O_RDONLY | O_NONBLOCK);
+    CHECK(saves());
+    char byte = 0;
+    CHECK(::read(reader, &byte, 1) == 0);  // nobody writes
+    ::close(reader);
+  }
+  SECTION("a file") {
+    write_text(begun, "somebody's");
+    CHECK(saves());
+    CHECK(text_of(begun) == "somebody's");
+  }
+}
+
+TEST_CASE("a pipe in the place of a checkpoint is refused and not waited for", "[training]") {
+  const Saved saved;
+  std::filesystem::remove(saved.path);
+  REQUIRE(::mkfifo(saved.path.c_str(), 0600) == 0);
+  CHECK(contains(saved.refusal(), "checkpoint.safetensors: is not a regular file"));
+  CHECK_THROWS_AS(training::require_checkpoint_folder(saved.folder.path()), InputError);
+  CpuTraining run(saved.config);  // a run that has begun keeps its steps: this one is the machine's
   CHECK_THROWS_AS(training::save_checkpoint(saved.folder.path(), *run, {}), EnvironmentError);
-  CHECK(text_of(other) == "somebody's");
 }
 
 TEST_CASE("tensors over one another, gaps and bytes at the end are refused", "[training]") {
@@ -249,9 +307,13 @@ TEST_CASE("where saving fails the old checkpoint stays", "[training]") {
   const std::string before = text_of(saved.path);
   CpuTraining run(saved.config);
   run.train(4);
-  std::filesystem::create_directory(saved.path + ".part");  // what is written first cannot be
-  CHECK_THROWS_AS(training::save_checkpoint(saved.folder.path(), *run, {}), EnvironmentError);
+  {
+    const FileSizeLimit limit(before.size() / 2);
+    CHECK_THROWS_AS(training::save_checkpoint(saved.folder.path(), *run, {}), EnvironmentError);
+  }
   CHECK(text_of(saved.path) == before);
+  const std::filesystem::directory_iterator entries(saved.folder.path());
+  CHECK(std::distance(begin(entries), end(entries)) == 1);
 }
 
 }  // namespace nsa::test

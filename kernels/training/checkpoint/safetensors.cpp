@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/output_path.hpp"
 
 namespace nsa::training {
 namespace {
@@ -35,18 +36,18 @@ std::string system_error() { return std::strerror(errno); }
   throw InputError(path + ": " + what);
 }
 
-/// Owns a file descriptor.
+/// Owns a descriptor of a file or folder that is read. What is neither, as a named pipe, must not
+/// be waited for.
 class File {
  public:
-  File(const std::string& path, int flags) : fd_(::open(path.c_str(), flags, 0644)) {}
+  explicit File(const std::string& path)
+      : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
   ~File() {
     if (fd_ >= 0) ::close(fd_);
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   int fd() const noexcept { return fd_; }
-  /// Whether the file was closed without an error that a write had kept back.
-  bool close() noexcept { return ::close(std::exchange(fd_, -1)) == 0; }
 
  private:
   int fd_;
@@ -120,16 +121,6 @@ void require_gapless(const std::string& path, const SafetensorsHeader& header,
   if (at != data_bytes) refuse(path, "bytes at its end belong to no tensor");
 }
 
-void write_all(const File& file, const std::byte* data, std::size_t count,
-               const std::string& path) {
-  while (count > 0) {
-    const ssize_t n = ::write(file.fd(), data, count);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) throw EnvironmentError(path + ": cannot be written: " + system_error());
-    data += n, count -= static_cast<std::size_t>(n);
-  }
-}
-
 std::string header_text(const std::map<std::string, std::string>& metadata,
                         const std::vector<WrittenTensor>& tensors) {
   OrderedJson header;
@@ -150,51 +141,16 @@ std::string header_text(const std::map<std::string, std::string>& metadata,
   return text;
 }
 
-/// A file beside `path` that becomes it, or is removed.
-class Begun {
- public:
-  explicit Begun(const std::string& path)
-      : to_(path),
-        path_(path + ".part"),
-        file_(path_, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW) {
-    if (file_.fd() < 0) fail(path_);
-  }
-  ~Begun() {
-    if (!done_) ::unlink(path_.c_str());
-  }
-  Begun(const Begun&) = delete;
-  Begun& operator=(const Begun&) = delete;
-
-  void write(const void* data, std::size_t count) {
-    write_all(file_, static_cast<const std::byte*>(data), count, path_);
-  }
-  /// Brings it to the disk and renames it.
-  void finish() {
-    if (::fsync(file_.fd()) != 0 || !file_.close()) fail(path_);
-    if (::rename(path_.c_str(), to_.c_str()) != 0) fail(to_);
-    done_ = true;
-  }
-
- private:
-  [[noreturn]] static void fail(const std::string& path) {
-    throw EnvironmentError(path + ": cannot be written: " + system_error());
-  }
-
-  std::string to_, path_;
-  File file_;
-  bool done_ = false;
-};
-
 void sync_folder(const std::string& path) {
   const std::size_t slash = path.rfind('/');
-  const File folder(slash == std::string::npos ? "." : path.substr(0, slash + 1), O_RDONLY);
+  const File folder(slash == std::string::npos ? "." : path.substr(0, slash + 1));
   if (folder.fd() >= 0) (void)::fsync(folder.fd());
 }
 
 }  // namespace
 
 SafetensorsHeader read_safetensors_header(const std::string& path) {
-  const File file(path, O_RDONLY | O_CLOEXEC);
+  const File file(path);
   const std::uint64_t size = size_of_file(file, path);
   std::uint64_t length = 0;
   if (size < sizeof length) refuse(path, "is not a safetensors file: it is too short");
@@ -225,7 +181,7 @@ SafetensorsHeader read_safetensors_header(const std::string& path) {
 
 std::vector<std::byte> read_safetensors(const std::string& path, const SafetensorsHeader& header,
                                         const StoredTensor& tensor) {
-  const File file(path, O_RDONLY | O_CLOEXEC);
+  const File file(path);
   (void)size_of_file(file, path);
   std::vector<std::byte> bytes(tensor.end - tensor.begin);
   read_at(file, path, header.data_at + tensor.begin, bytes.data(), bytes.size());
@@ -236,19 +192,24 @@ void require_writable(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     throw EnvironmentError(path + ": cannot be written: it is a folder");
-  const Begun begun(path);
+  const WholeFile begun(path);
 }
 
 void write_safetensors(const std::string& path, const std::map<std::string, std::string>& metadata,
                        const std::vector<WrittenTensor>& tensors) {
-  Begun file(path);
-  const std::string header = header_text(metadata, tensors);
-  const std::uint64_t length = header.size();
-  file.write(&length, sizeof length);
-  file.write(header.data(), header.size());
-  for (const WrittenTensor& tensor : tensors)
-    file.write(tensor.data(), bytes_of({tensor.dtype, tensor.shape, 0, 0}).value());
-  file.finish();
+  try {
+    WholeFile file(path);
+    const std::string header = header_text(metadata, tensors);
+    const std::uint64_t length = header.size();
+    file.write({reinterpret_cast<const char*>(&length), sizeof length});
+    file.write(header);
+    for (const WrittenTensor& tensor : tensors)
+      file.write({reinterpret_cast<const char*>(tensor.data()),
+                  bytes_of({tensor.dtype, tensor.shape, 0, 0}).value()});
+    file.finish();
+  } catch (const InputError& error) {  // the path was good when training began
+    throw EnvironmentError(error.what());
+  }
   sync_folder(path);
 }
 

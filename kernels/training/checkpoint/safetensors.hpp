@@ -43,7 +43,7 @@ SafetensorsHeader read_safetensors_header(const std::string& path);
 std::vector<std::byte> read_safetensors(const std::string& path, const SafetensorsHeader& header,
                                         const StoredTensor& tensor);
 /// Begins a file beside `path`, as write_safetensors() does, and removes it. EnvironmentError where
-/// that fails or `path` is something that no file replaces.
+/// that fails or `path` is a folder; InputError where it is neither a file nor free to be one.
 void require_writable(const std::string& path);
 /// Writes the file beside `path`, brings it to the disk and renames it, so that `path` is the old
 /// file or the new one at any time. EnvironmentError where the disk is full or cannot be written.
