@@ -57,4 +57,22 @@ TEST_CASE("thresholds of another back end that somebody named are refused with w
   CHECK(nsatune(folder, "explain gpu.json").exit_code == 0);  // read for its own device
 }
 
+TEST_CASE("a file is explained for its own device, and this machine's is not asked for", "[cli]") {
+  const Folder folder;
+  ThresholdTable table;
+  table.device = device_of("cuda:0", "NVIDIA H200");
+  folder.write("gpu.json", Json(table).dump());
+  table.executor = "theirs";
+  folder.write("foreign.json", Json(table).dump());
+  for (const char* chosen : {"NSATUNE_DEVICE=cuda:77", "NSATUNE_DEVICE=auto"}) {
+    const Result explained = nsatune(folder, "explain gpu.json --json", chosen);
+    INFO(explained.err);
+    CHECK(explained.exit_code == 0);
+    CHECK(json_of(explained, "explain")["device"]["name"] == "NVIDIA H200");
+    CHECK(explained.err.find("device:") == std::string::npos);
+    CHECK(nsatune(folder, "explain foreign.json", chosen).exit_code == 3);  // it decides nothing
+  }
+  CHECK(nsatune(folder, "explain gpu.json --device cuda:77").exit_code == 4);
+}
+
 }  // namespace nsa::test

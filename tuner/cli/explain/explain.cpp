@@ -65,19 +65,18 @@ std::optional<Router::Inputs> review_of(const Settings& settings, const ExplainO
 }
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
-  const Device here = chosen_device(settings);
-  if (const auto foreign = foreign_table(o.file, here))
+  std::optional<Router::Inputs> review = review_of(settings, o);
+  const Device device = review ? review->device : chosen_device(settings);
+  if (const auto foreign = foreign_table(o.file, device))
     return explain_foreign(settings, *foreign,
                            problem_from(settings, o.asked, foreign->table.device.backend));
   const tuner::Project* project = o.project ? &tuner::find_project(*o.project) : nullptr;
-  std::optional<Router::Inputs> review = review_of(settings, o);
-  const Device device = review ? review->device : here;
   const auto [problem, switches] = shape_from(settings, o.asked, device.backend);
   EnvSnapshot environment = with_switches(settings, environment_of(o), switches);
   if (review) review->environment = environment;
   const Router router =
       review ? make_router(settings, std::move(*review))
-             : make_router(settings, here, o.file, o.built_in, std::move(environment));
+             : make_router(settings, device, o.file, o.built_in, std::move(environment));
   const ExplainReport report = explain(router, problem);
   std::vector<tuner::ProjectRoute> routes;
   if (project) routes = project->route(router.environment(), problem, device);
