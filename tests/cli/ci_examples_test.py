@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The commands of examples/ci and docs/ci.md are ones that the program has, with flags that it has.
+"""The commands of examples/ci and docs/ci.md are ones that the program has, with flags that it has; the
+container is built without what a build leaves, and the nightly workflow runs what only it can run.
 
 usage: ci_examples_test.py NSATUNE REPOSITORY
 """
@@ -28,6 +29,33 @@ def loose_rights(file):
     return found
 
 
+def copied_into_a_container(root):
+    """What git ignores and `COPY . .` would copy; fetched sources (.deps) may be."""
+    file = root / ".dockerignore"
+    left_out = set(file.read_text(encoding="utf-8").splitlines()) if file.exists() else set()
+    found = []
+    for line in (root / ".gitignore").read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("#") or line == "/.deps":
+            continue
+        pattern = line[1:] if line.startswith("/") else "**/" + line
+        if pattern not in left_out:
+            found.append(f".dockerignore: lacks {pattern}, which git ignores")
+    return found
+
+
+def not_run_nightly(root):
+    """Long checks that nightly.yml leaves out, or a part of."""
+    text = (root / ".github/workflows/nightly.yml").read_text(encoding="utf-8")
+    wanted = ["try_packages", "compare_packages", "examples/ci/Containerfile", "debian:12", "ubuntu:24.04", "--privileged"]
+    found = [f"nightly.yml: no {word}" for word in wanted if word not in text]
+    stride = re.search(r"NSATUNE_FAULT_STRIDE: (\d+)", text)
+    firsts = re.search(r"first: \[([\d, ]+)\]", text)
+    tried = [int(first) for first in firsts.group(1).split(",")] if firsts else [0]
+    if stride and tried != list(range(int(stride.group(1)))):
+        found.append(f"nightly.yml: every {stride.group(1)}th call fails from {tried} on: not every call")
+    return found
+
+
 def main():
     program, root = sys.argv[1], pathlib.Path(sys.argv[2])
     files = sorted((root / "examples/ci").glob("*.yml")) + [root / "docs/ci.md"]
@@ -48,6 +76,7 @@ def main():
                     wrong.append(f"{file.name}: {command.group(1)} has no {flag}: {line.strip()}")
     for file in [*sorted((root / ".github/workflows").glob("*.yml")), *files[:-1]]:
         wrong += loose_rights(file)
+    wrong += copied_into_a_container(root) + not_run_nightly(root)
     print("\n".join(wrong) or f"{seen} commands of {len(files)} files are right")
     return 1 if wrong or seen < 10 else 0
 
