@@ -407,4 +407,18 @@ TEST_CASE("lengths, precisions and presets are understood as people write them",
   CHECK(lengths == std::set<std::int64_t>{128, 256, 512, 1000, 1024});
 }
 
+TEST_CASE("lists of whole numbers take ranges", "[cli]") {
+  const Folder folder;
+  const auto batches = [&](const std::string& flags) {
+    const Json report =
+        json_of(nsatune(folder, "report memory --preset tiny --seq-len 64 --json " + flags),
+                "report_memory");
+    return report["batches"];
+  };
+  CHECK(batches("--batches 1:4:x2,3") == Json({1, 2, 4, 3}));
+  CHECK(batches("--batches=1:3:+1") == Json({1, 2, 3}));
+  check_refused("report matrix --preset tiny --seq-lens 512:2k:x1", "has to grow");
+  check_refused("report matrix --preset tiny --seq-lens 512:2k:y2", "512:2k:y2");
+}
+
 }  // namespace nsa::test

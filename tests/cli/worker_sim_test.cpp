@@ -131,6 +131,9 @@ TEST_CASE("the truth of a world is printed as its schema says", "[cli]") {
   folder.write("world.json", world());
   const Json truth =
       json_of(nsatune(folder, "worker-sim world.json --truth 128,256:512:2"), "playback_truth");
+  const Json written =
+      json_of(nsatune(folder, "worker-sim world.json --truth 1k,128:.5k:x2"), "playback_truth");
+  CHECK(written["lengths"] == Json({1024, 128, 256, 512}));
   CHECK(truth["lengths"] == Json({128, 256, 512}));
   CHECK(truth["variants"][0]["ns"][0] == 22800);
   CHECK(truth["variants"][1]["smooth_ns"][0] == 22800);

@@ -133,6 +133,12 @@ TEST_CASE("a key that is one slip away from a known one is told from keys of oth
     CHECK(misspelt_key(fine).empty());
 }
 
+TEST_CASE("a precision is understood in capitals, too", "[tuner]") {
+  for (const char* text : {"BF16", "bf16", "BFloat16"})
+    CHECK(parse_user_config(std::string("runtime: {precision: ") + text + "}\n", "a.yaml")
+              .problem.dtype == Dtype::bf16);
+}
+
 TEST_CASE("another pooling is another model", "[tuner]") {
   CHECK(
       contains(message_of("nsa:\n  phi: mlp\n"), "users.yaml:2: nsa.phi: 'mlp' is another model"));

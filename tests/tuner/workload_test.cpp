@@ -25,6 +25,12 @@ TEST_CASE("a byte order mark hides no line of a workload", "[workload]") {
   CHECK(lengths("\xef\xbb\xbftokens,weight\n16384,1\n") == std::vector<std::int64_t>{16384});
 }
 
+TEST_CASE("lengths of a workload are understood as people write them", "[workload]") {
+  CHECK(lengths("8k,310\n1e3,1\n") == std::vector<std::int64_t>{8192, 1000});
+  CHECK_THROWS_AS(lengths("8q,310\n"), InputError);
+  CHECK_THROWS_AS(lengths("0k,310\n"), InputError);
+}
+
 TEST_CASE("a first line with a digit in its first cell is no header", "[workload]") {
   CHECK(lengths("tokens,weight 2\n16384,1\n") == std::vector<std::int64_t>{16384});
   for (const std::string line : {"-2048,310", "+2048,310", "x2048,310", "\"2048\",310"}) {

@@ -3,6 +3,8 @@
 #include <exception>
 #include <filesystem>
 #include <sstream>
+#include <string>
+#include <vector>
 
 #include "command_line/command_line.hpp"
 #include "nsa/kernels/workspace.hpp"
@@ -110,7 +112,10 @@ int run(int argc, char** argv) {
     return static_cast<int>(ExitCode::bad_input);
   }
   try {
-    program.app.parse(argc, argv);
+    const std::vector<std::string> words = nsa::cli::spell_out_ranges(program.app, argc, argv);
+    std::vector<const char*> arguments;
+    for (const std::string& word : words) arguments.push_back(word.c_str());
+    program.app.parse(argc, arguments.data());
   } catch (const CLI::Success& e) {
     const std::vector<std::string> left = program.app.remaining(true);
     const bool is_version = dynamic_cast<const CLI::CallForVersion*>(&e) != nullptr;

@@ -1,5 +1,7 @@
 #include "program.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -7,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 
 #include "nsa/reports/fit_lines.hpp"
 #include "nsa/schemas/text.hpp"
@@ -99,14 +102,58 @@ void refuse_empty_values(const CLI::App& app) {
   for (const CLI::App* chosen : app.get_subcommands()) refuse_empty_values(*chosen);
 }
 
+namespace {
+
+bool is_count(const CLI::Option& option) {
+  return option.get_type_name().find("INT") != std::string::npos;
+}
+
+/// Every range of a list as its values; what is none stays as it is.
+std::string without_ranges(const std::string& list, char delimiter) {
+  std::vector<std::string> values;
+  std::istringstream items(list + delimiter);
+  for (std::string item; std::getline(items, item, delimiter);) {
+    const auto range = tuner::parse_range(item);
+    const std::vector<std::string> of_item = range ? *range : std::vector{item};
+    values.insert(values.end(), of_item.begin(), of_item.end());
+  }
+  return fmt::format("{}", fmt::join(values, std::string(1, delimiter)));
+}
+
+}  // namespace
+
+std::vector<std::string> spell_out_ranges(const CLI::App& program, int argc,
+                                          const char* const* argv) {
+  std::vector<std::string> words(argv, argv + argc);
+  const CLI::App* command = &program;
+  for (std::size_t i = 1; i < words.size() && words[i] != "--"; ++i) {
+    for (const CLI::App* named : command->get_subcommands({})) {
+      if (named->get_name() == words[i]) command = named;
+    }
+    const std::size_t equals = words[i].find('=');
+    if (!words[i].starts_with("--")) continue;
+    const CLI::Option* option = command->get_option_no_throw(words[i].substr(0, equals));
+    if (!option || option->get_delimiter() == '\0' || !is_count(*option)) continue;
+    const auto spell_out = [&](const std::string& list) {
+      return without_ranges(list, option->get_delimiter());
+    };
+    if (equals != std::string::npos)
+      words[i] = words[i].substr(0, equals + 1) + spell_out(words[i].substr(equals + 1));
+    while (equals == std::string::npos && i + 1 < words.size() && !words[i + 1].starts_with('-')) {
+      ++i;
+      words[i] = spell_out(words[i]);
+    }
+  }
+  return words;
+}
+
 void understand_counts(CLI::App& app) {
   const auto spell_out = [](std::string& text) {
     if (const auto count = tuner::parse_count(text)) text = std::to_string(*count);
     return std::string();  // what is none is refused where the flag is converted
   };
   for (CLI::Option* option : app.get_options()) {
-    if (option->get_type_name().find("INT") != std::string::npos)
-      option->transform(CLI::Validator(spell_out, ""));
+    if (is_count(*option)) option->transform(CLI::Validator(spell_out, ""));
   }
   for (CLI::App* command : app.get_subcommands({})) understand_counts(*command);
 }

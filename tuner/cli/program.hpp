@@ -72,6 +72,10 @@ void refuse_empty_values(const CLI::App& app);
 CLI::Validator whole_number();
 /// Lets every flag of `app` and its commands that takes a whole number understand 8k and 1e3.
 void understand_counts(CLI::App& app);
+/// The words of the command line with 512,1024,2048 for 512:2k:x2 wherever a flag takes a list of
+/// whole numbers. InputError on a range that does not end.
+std::vector<std::string> spell_out_ranges(const CLI::App& program, int argc,
+                                          const char* const* argv);
 
 /// Declares --share, for a command that measures on a device.
 void declare_share(CLI::App& sub, bool& share);

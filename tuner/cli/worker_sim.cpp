@@ -35,8 +35,8 @@ void add_worker_sim(Program& program) {
   sub->add_option("script", o->script, "World, as schemas/json/playback.schema.json describes it")
       ->required();
   sub->add_option("--truth", o->truth,
-                  "Print true times at these lengths instead: 128,1000 or FROM:TO:COUNT, evenly on "
-                  "a logarithmic axis");
+                  "Print true times at these lengths instead: 128,8k, 128:64k:x2 or FROM:TO:COUNT, "
+                  "evenly on a logarithmic axis");
 }
 
 }  // namespace nsa::cli

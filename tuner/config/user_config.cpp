@@ -169,7 +169,9 @@ Dtype precision_of(const Entry& entry, const std::string& where) {
       {"fp64", Dtype::fp64},     {"float64", Dtype::fp64}, {"fp32", Dtype::fp32},
       {"float32", Dtype::fp32},  {"32", Dtype::fp32},      {"bf16", Dtype::bf16},
       {"bfloat16", Dtype::bf16}, {"fp16", Dtype::fp16},    {"float16", Dtype::fp16}};
-  const auto found = names.find(entry.text);
+  std::string lower = entry.text;
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  const auto found = names.find(lower);
   if (found == names.end())
     refuse(where, entry.line,
            fmt::format("runtime.precision: '{}' is unknown; use fp32, bf16 or "

@@ -10,6 +10,7 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/tuner/count_text.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -29,8 +30,7 @@ std::string_view next_cell(std::string_view& rest) {
   return cell;
 }
 
-template <class Number>
-bool parse(std::string_view cell, Number& value) {
+bool parse(std::string_view cell, double& value) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   return error == std::errc{} && end == cell.data() + cell.size();
 }
@@ -38,7 +38,8 @@ bool parse(std::string_view cell, Number& value) {
 bool parse_line(std::string_view line, UseOfLength& use) {
   const std::string_view tokens = next_cell(line), weight = next_cell(line);
   const std::string_view phase = next_cell(line);
-  if (!line.empty() || !parse(tokens, use.tokens) || use.tokens < 1) return false;
+  use.tokens = parse_count(tokens).value_or(0);
+  if (!line.empty() || use.tokens < 1) return false;
   if (!parse(weight, use.weight) || !std::isfinite(use.weight) || use.weight < 0) return false;
   if (phase.empty()) return true;
   use.phase = from_string<Phase>(std::string(phase));
@@ -103,7 +104,7 @@ std::vector<UseOfLength> parse_workload(std::string_view text, const std::string
       throw InputError(
           fmt::format("{}:{}: '{}' is not a use of a length; write tokens,weight or "
                       "tokens,weight,phase with 1 or "
-                      "more tokens, a weight of 0 or more, and prefill or decode",
+                      "more tokens, a weight of 0 or more, and prefill, chunked_prefill or decode",
                       path, number, visible(std::string(line.substr(0, 80)))));
     total += use.weight;
     uses.push_back(use);

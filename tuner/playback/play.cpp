@@ -1,10 +1,10 @@
-#include <charconv>
 #include <cmath>
 #include <iostream>
 #include <sstream>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/problem/limits.hpp"
+#include "nsa/tuner/count_text.hpp"
 #include "nsa/tuner/playback.hpp"
 #include "playback/player.hpp"
 #include "playback/world.hpp"
@@ -15,12 +15,11 @@ namespace {
 constexpr std::int64_t kMaxLengths = 1'000'000;
 
 std::int64_t number_of(const std::string& text, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 1 || value > most)
+  const auto value = parse_count(text);
+  if (!value || *value < 1 || *value > most)
     throw InputError("--truth: '" + text + "' is not a whole number from 1 to " +
                      std::to_string(most));
-  return value;
+  return *value;
 }
 
 /// FROM:TO:COUNT
@@ -54,8 +53,13 @@ std::vector<std::int64_t> parse_lengths(const std::string& text) {
   std::vector<std::int64_t> lengths;
   for (const std::string& item : split(text, ',')) {
     const auto parts = split(item, ':');
-    parts.size() == 3 ? add_range(parts, lengths)
-                      : lengths.push_back(number_of(item, kMaxProblemTokens));
+    if (const auto steps = parse_range(item)) {
+      for (const std::string& length : *steps)
+        lengths.push_back(number_of(length, kMaxProblemTokens));
+    } else {
+      parts.size() == 3 ? add_range(parts, lengths)
+                        : lengths.push_back(number_of(item, kMaxProblemTokens));
+    }
   }
   if (lengths.empty()) throw InputError("--truth: names no length");
   return lengths;

@@ -69,7 +69,7 @@ void declare(CLI::App& sub, MeasureOptions& o) {
       sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
   declare_config(sub, o.config, o.ignore_unknown, "A model of yours: YAML, as for run")
       ->excludes(preset);
-  sub.add_option("--seq-lens", o.seq_lens, "Lengths in tokens: 512,2048")
+  sub.add_option("--seq-lens", o.seq_lens, "Lengths in tokens: 512,2k or 512:8k:x2")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   sub.add_option("--batch", o.batch, "Sequences (default 1)")

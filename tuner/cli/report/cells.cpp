@@ -80,7 +80,7 @@ void add_matrix(Program& program, CLI::App& report) {
   declare(**sub, o->measure);
   declare_train(**sub, o->measure, "512, 1024 and 2048 tokens, batches 1 and 2");
   (*sub)
-      ->add_option("--batches", o->batches, "Several batches: 1,2")
+      ->add_option("--batches", o->batches, "Several batches: 1,2 or 1:8:x2")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, kMaxProblemBatch));
 }
