@@ -4,14 +4,15 @@ namespace nsa::cli {
 
 void declare_problem(CLI::App& sub, AskedProblem& o) {
   CLI::Option* preset =
-      sub.add_option("--preset", o.run.preset, "Shape: 125m (default), tiny, layer, paper-layer");
+      sub.add_option("--preset", o.run.preset, "Shape of a built-in model (default: 125m)")
+          ->check(has_values(model_preset_names()));
   declare_config(sub, o.run.config, o.run.ignore_unknown, "Shape and precision of your YAML")
       ->excludes(preset);
   sub.add_option("--seq-len", o.run.seq_len, "New tokens per sequence (default 2048)");
   sub.add_option("--context-len", o.context_len, "Tokens already in the cache (default 0)");
   sub.add_option("--batch", o.run.batch, "Sequences (default 1)");
-  sub.add_option("--dtype", o.run.dtype,
-                 "fp64, fp32, bf16, fp16 (default: bf16 on a GPU, fp32 on a CPU)");
+  sub.add_option("--dtype", o.run.dtype, "Of storage (default: bf16 on a GPU, fp32 on a CPU)")
+      ->check(has_values(dtype_names()));
   sub.add_option("--overlap", o.overlap, "Share of blocks that neighbouring queries share, 0 to 1");
   sub.add_option(
          "--direction", o.direction,

@@ -163,6 +163,10 @@ void declare_share(CLI::App& sub, bool& share) {
                "Measure beside others that use the device, instead of waiting for them");
 }
 
+CLI::Validator has_values(const std::vector<std::string>& names) {
+  return {[](std::string&) { return std::string(); }, fmt::format("{{{}}}", fmt::join(names, ","))};
+}
+
 CLI::Validator whole_number() {
   const auto check = [](std::string& text) {
     std::uint64_t value = 0;

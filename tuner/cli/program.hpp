@@ -70,6 +70,9 @@ void refuse_empty_values(const CLI::App& app);
 /// Digits only, and not above what std::uint64_t holds: the parser would wrap "-1" and cut the
 /// rest.
 CLI::Validator whole_number();
+/// Names the values of a flag or argument for its help and for shells that complete it. It refuses
+/// nothing: who reads the value does, in words of his own.
+CLI::Validator has_values(const std::vector<std::string>& names);
 /// Lets every flag of `app` and its commands that takes a whole number understand 8k and 1e3.
 void understand_counts(CLI::App& app);
 /// The words of the command line with 512,1024,2048 for 512:2k:x2 wherever a flag takes a list of

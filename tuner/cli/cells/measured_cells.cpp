@@ -66,7 +66,8 @@ ModelConfig model_of(const MeasureOptions& options, Backend backend) {
 
 void declare(CLI::App& sub, MeasureOptions& o) {
   CLI::Option* preset =
-      sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
+      sub.add_option("--preset", o.preset, "Model that is built in (default: 125m)")
+          ->check(has_values(model_preset_names()));
   declare_config(sub, o.config, o.ignore_unknown, "A model of yours: YAML, as for run")
       ->excludes(preset);
   sub.add_option("--seq-lens", o.seq_lens, "Lengths in tokens: 512,2k or 512:8k:x2")
@@ -74,7 +75,7 @@ void declare(CLI::App& sub, MeasureOptions& o) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   sub.add_option("--batch", o.batch, "Sequences (default 1)")
       ->check(CLI::Range(std::int64_t{1}, kMaxProblemBatch));
-  sub.add_option("--dtype", o.dtype, "As for run");
+  sub.add_option("--dtype", o.dtype, "As for run")->check(has_values(dtype_names()));
   sub.add_option("--thresholds", o.thresholds, "Thresholds file, as for run");
   sub.add_option("--processes", o.processes,
                  "Fresh processes of each cell (default 5); one gives no interval")

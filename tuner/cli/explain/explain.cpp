@@ -13,6 +13,7 @@
 #include "nsa/tuner/emit.hpp"
 #include "program.hpp"
 #include "routing_inputs.hpp"
+#include "tune/emit.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -110,7 +111,8 @@ void add_explain(Program& program) {
   declare_problem(*sub, o->asked);
   sub->add_option("--env-file", o->env_file,
                   "NAME=value lines instead of the environment of this process");
-  sub->add_option("--for", o->project, "Also what runs in another program: nsa-vibe");
+  sub->add_option("--for", o->project, "Also what runs in another program")
+      ->check(has_values(project_names()));
   sub->add_flag("--no-thresholds", o->built_in, "Built-in order only, whatever files there are")
       ->excludes(file);
 }

@@ -68,8 +68,8 @@ Preset find_preset(const std::string& name) {
   for (const Preset& preset : presets()) {
     if (preset.name == lower(name)) return preset;
   }
-  std::vector<std::string_view> names;
-  for (const Preset& preset : presets()) names.push_back(preset.name);
+  const std::vector<std::string> all = model_preset_names();
+  const std::vector<std::string_view> names(all.begin(), all.end());
   throw InputError(fmt::format("--preset: {} is not one of {}{}", name, fmt::join(names, ", "),
                                did_you_mean(lower(name), names)));
 }
@@ -91,7 +91,8 @@ void apply_config(const RunOptions& options, RunPlan& plan) {
 Dtype parse_dtype(const std::string& name) {
   const std::optional<Dtype> dtype = from_string<Dtype>(lower(name));
   if (!dtype || *dtype == Dtype::int32) {
-    throw InputError("--dtype: " + name + " is not one of fp64, fp32, bf16, fp16");
+    throw InputError(
+        fmt::format("--dtype: {} is not one of {}", name, fmt::join(dtype_names(), ", ")));
   }
   return *dtype;
 }
@@ -112,6 +113,14 @@ void set_kv_heads(ModelConfig& config, std::int64_t heads) {
 
 }  // namespace
 
+std::vector<std::string> model_preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.emplace_back(preset.name);
+  return names;
+}
+
+std::vector<std::string> dtype_names() { return {"fp64", "fp32", "bf16", "fp16"}; }
+
 CLI::Option* declare_config(CLI::App& sub, std::optional<std::string>& config, bool& ignore_unknown,
                             const std::string& help) {
   CLI::Option* option = sub.add_option("--config", config, help);
@@ -123,7 +132,8 @@ CLI::Option* declare_config(CLI::App& sub, std::optional<std::string>& config, b
 
 void declare_model(CLI::App& sub, RunOptions& o) {
   CLI::Option* preset =
-      sub.add_option("--preset", o.preset, "125m (default), tiny, layer, paper-layer");
+      sub.add_option("--preset", o.preset, "Model that is built in (default: 125m)")
+          ->check(has_values(model_preset_names()));
   declare_config(sub, o.config, o.ignore_unknown,
                  "A model of yours: YAML with model, nsa, runtime, train")
       ->excludes(preset);
@@ -133,8 +143,8 @@ void declare_model(CLI::App& sub, RunOptions& o) {
   sub.add_option("--kv-heads", o.kv_heads,
                  "Another number of KV heads, a divisor of the query heads");
   sub.add_option("--dtype", o.dtype,
-                 "fp64, fp32, bf16, fp16: storage, accumulation is fp32 (default: bf16 on a GPU, "
-                 "fp32 on a CPU)");
+                 "Of storage; accumulation is fp32 (default: bf16 on a GPU, fp32 on a CPU)")
+      ->check(has_values(dtype_names()));
   sub.add_option("--attention", o.attention,
                  "nsa; dense: the same model with dense attention; dense_sdpa: that by cuDNN, on a "
                  "GPU")

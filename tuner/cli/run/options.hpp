@@ -62,6 +62,9 @@ struct RunPlan {
 };
 /// For a device of that back end. InputError where flags contradict each other or a constraint.
 RunPlan make_run_plan(const RunOptions& options, Backend backend);
+std::vector<std::string> model_preset_names();
+/// The precisions that --dtype takes.
+std::vector<std::string> dtype_names();
 /// The preset that has this shape, whatever its dtype; nothing where none has. `layer`: of those of
 /// one attention layer.
 std::optional<std::string> preset_name_of(const ModelConfig& config, bool layer);

@@ -34,9 +34,8 @@ SweepSpec named_spec(const std::string& name, Backend backend) {
 }  // namespace
 
 void declare(CLI::App& sub, SweepOptions& o) {
-  sub.add_option("spec", o.spec,
-                 fmt::format("Preset ({}) or a sweep.json (default: quick)",
-                             fmt::join(tuner::preset_names(), ", ")));
+  sub.add_option("spec", o.spec, "Preset, or a sweep.json of yours (default: quick)")
+      ->check(has_values(tuner::preset_names()));
   sub.add_option("--stage", o.stages, "Only these stages")->delimiter(',');
   sub.add_option("--variant", o.variants, "Only these variants; globs: 'fa2_*'")->delimiter(',');
   sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")

@@ -77,14 +77,17 @@ ExitCode write(const Settings& settings, const EmitOptions& o, const std::string
 
 }  // namespace
 
+std::vector<std::string> project_names() {
+  std::vector<std::string> names;
+  for (const tuner::Project& project : tuner::projects()) names.emplace_back(project.name);
+  return names;
+}
+
 void declare_emit(CLI::App& sub, EmitOptions& o) {
   sub.add_option("--emit", o.format,
                  "Write -o as settings of another program: env, yaml (--config, patched), json")
       ->check(CLI::IsMember({"env", "yaml", "json"}));
-  std::string names;
-  for (const tuner::Project& project : tuner::projects())
-    names += (names.empty() ? "" : ", ") + std::string(project.name);
-  sub.add_option("--for", o.project, "That program: " + names);
+  sub.add_option("--for", o.project, "That program")->check(has_values(project_names()));
   sub.add_option("--from", o.from, "Emit from this thresholds file, without a database");
   declare_problem(sub, o.asked);
 }

@@ -18,6 +18,8 @@ struct EmitOptions {
   bool shape_given = false;  // one of the shape flags is there
 };
 
+/// The programs whose settings `tune --emit --for` writes.
+std::vector<std::string> project_names();
 void declare_emit(CLI::App& sub, EmitOptions& options);
 /// InputError where a flag of --emit is missing or stands without it.
 void check_emit(const CLI::App& sub, EmitOptions& options);
