@@ -82,6 +82,20 @@ TEST_CASE("an env file is what a shell sources, and the same as the document", "
   for (const auto& [name, value] : values) CHECK(document["values"][name] == value);
 }
 
+TEST_CASE("a direction asks for a class, as every flag of a shape does", "[cli]") {
+  Folder& folder = swept();
+  const std::string emit = "tune --emit env --for nsa-vibe -o of_a_direction.env ";
+  CHECK(nsatune(folder, emit).exit_code == 0);  // the only class that there is
+  const Result refused = nsatune(folder, emit + "--direction backward");
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("--emit: nothing was decided for backward") != std::string::npos);
+  std::istringstream said(nsatune(folder, emit, "COLUMNS=60").out);
+  for (std::string line; std::getline(said, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 60);
+  }
+}
+
 TEST_CASE("explain reads an env file and not the environment, and says what runs there", "[cli]") {
   Folder& folder = swept();
   folder.write("own.env", "# ours\nNSA_SEL_RANGES_V2=0\nNSA_USE_SEL_PACK=0\n");

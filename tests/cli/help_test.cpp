@@ -49,6 +49,11 @@ TEST_CASE("a bare call shows the help and is exit 2, and help names a command's"
   CHECK(bare.exit_code == 2);
   CHECK(bare.out.empty());
   CHECK(bare.err.find("Subcommands:") != std::string::npos);
+  std::istringstream fitted(nsatune(folder, "", "COLUMNS=60").err);
+  for (std::string line; std::getline(fitted, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 60);
+  }
   CHECK(nsatune(folder, "help db info").out == nsatune(folder, "db info --help").out);
   CHECK(nsatune(folder, "help").out == nsatune(folder, "--help").out);
 }

@@ -84,6 +84,9 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("run --preset 124M", "did you mean 125m?");
   check_refused("run --prset tiny", "no flag '--prset'; did you mean --preset?");
   check_refused("sweep --dry --stage ranges", "did you mean --dry-run?");
+  check_refused("sweep -strict", "no flag '-strict'; did you mean --strict?");
+  check_refused("sweep -x", "no flag '-x' (");
+  check_refused("tune -o t.json --direction backward", "go with --emit");
   check_refused("tune --ouput x", "no flag '--ouput'; did you mean --output?");
   check_refused("--version --jsn", "no flag '--jsn'; did you mean --json?");
   check_refused("sweep --stage attend_selcted", "did you mean attend_selected?");

@@ -8,6 +8,7 @@
 
 #include "command_line/command_line.hpp"
 #include "nsa/kernels/workspace.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
 #include "nsa/tuner/signals.hpp"
@@ -108,7 +109,8 @@ int run(int argc, char** argv) {
   nsa::cli::add_completion(program);
   nsa::cli::understand_counts(program.app);
   if (argc < 2) {
-    std::fputs(program.app.help().c_str(), stderr);
+    const std::string help = nsa::reports::fit_lines(program.app.help(), nsa::cli::columns_err());
+    std::fputs(help.c_str(), stderr);
     return static_cast<int>(ExitCode::bad_input);
   }
   try {

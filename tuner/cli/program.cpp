@@ -33,13 +33,21 @@ reports::Style Settings::style_out() const {
   return {.color = color_out(), .columns = columns_out()};
 }
 
-std::size_t columns_out() {
+namespace {
+
+std::size_t columns_of(int stream) {
   struct winsize size {};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (ioctl(stream, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
   const char* set = std::getenv("COLUMNS");
   const int columns = set ? std::atoi(set) : 0;
   return columns > 0 ? static_cast<std::size_t>(columns) : 0;
 }
+
+}  // namespace
+
+std::size_t columns_out() { return columns_of(STDOUT_FILENO); }
+
+std::size_t columns_err() { return columns_of(STDERR_FILENO); }
 
 bool dumb_terminal() {
   const char* term = std::getenv("TERM");

@@ -48,6 +48,8 @@ struct Program {
 
 /// Columns of the terminal on stdout, else COLUMNS; 0 where neither says.
 std::size_t columns_out();
+/// The same of stderr.
+std::size_t columns_err();
 /// TERM=dumb: a terminal that takes neither colours nor a line that is written over.
 bool dumb_terminal();
 /// One line to stderr unless --quiet.

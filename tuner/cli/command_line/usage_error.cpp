@@ -20,15 +20,16 @@ std::string unknown_flag(const CLI::App& app) {
   return {};
 }
 
-/// "; did you mean --seq-len?" for a flag that no command on the line has.
+/// "; did you mean --seq-len?" for a flag that no command on the line has, with one dash or two.
 std::string meant_flag(const CLI::App& app) {
   const std::string flag = unknown_flag(app);
-  if (!flag.starts_with("--")) return {};
+  if (flag.size() < 3) return {};       // -x
   std::vector<std::string_view> names;  // without their dashes, which every two flags share
   for (const CLI::App* of : {&chosen_in(app), &app})
     for (const CLI::Option* option : of->get_options())
       names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
-  const std::string_view nearest = nearest_name(std::string_view(flag).substr(2), names);
+  const std::string_view nearest =
+      nearest_name(std::string_view(flag).substr(flag[1] == '-' ? 2 : 1), names);
   return nearest.empty() ? "" : "; did you mean --" + std::string(nearest) + "?";
 }
 

@@ -11,8 +11,9 @@
 namespace nsa::cli {
 namespace {
 
-constexpr std::array kShapeFlags{"--preset", "--config", "--seq-len", "--context-len",
-                                 "--batch",  "--dtype",  "--overlap"};
+constexpr std::array kShapeFlags{"--preset",      "--config",    "--seq-len",
+                                 "--context-len", "--batch",     "--dtype",
+                                 "--overlap",     "--direction", "--ignore-unknown"};
 
 std::string listed(const std::vector<ProblemClass>& classes) {
   std::vector<std::string> names;
@@ -27,7 +28,7 @@ ProblemClass class_for(const Settings& settings, const EmitOptions& o, Backend b
     if (classes.size() == 1) return classes.front();
     throw InputError(fmt::format(
         "--emit: writes one class and {} are decided; choose with --config, or --preset, --dtype, "
-        "--batch, --seq-len, --context-len, --overlap: {}",
+        "--batch, --seq-len, --context-len, --overlap, --direction: {}",
         classes.size(), listed(classes)));
   }
   Settings silent = settings;  // keys of a config that say nothing of the class are no news here
@@ -71,7 +72,7 @@ ExitCode write(const Settings& settings, const EmitOptions& o, const std::string
     text += fmt::format("{:<18} {}\n", to_string(stage.stage),
                         stage.runs.empty() ? "left as it is: " + stage.why : stage.runs);
   }
-  print_text(text + "wrote " + reports::printable(out) + "\n");
+  print_fitted(text + "wrote " + reports::printable(out) + "\n");
   return ExitCode::good;
 }
 
