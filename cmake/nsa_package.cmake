@@ -27,10 +27,14 @@ install(FILES ${PROJECT_BINARY_DIR}/NEEDS.txt DESTINATION . COMPONENT libraries)
 
 # What is inside, with versions and licences.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
+set(_cudart)
+if(NSA_HAVE_CUDA)
+  set(_cudart --cudart ${CUDA_cudart_static_LIBRARY} --cuda-version ${CUDAToolkit_VERSION})
+endif()
 add_custom_command(TARGET nsatune POST_BUILD
   COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/scripts/package/make_sbom
           --program $<TARGET_FILE:nsatune> --version ${PROJECT_VERSION}
-          --out ${PROJECT_BINARY_DIR}/sbom VERBATIM)
+          --out ${PROJECT_BINARY_DIR}/sbom ${_cudart} VERBATIM)
 install(FILES ${PROJECT_BINARY_DIR}/sbom/sbom.spdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR}
         COMPONENT program)
 install(DIRECTORY ${PROJECT_BINARY_DIR}/sbom/licences DESTINATION ${CMAKE_INSTALL_DOCDIR}
