@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -129,6 +130,27 @@ TEST_CASE("of training: batches and checkpointing with their memory, and each sw
   CHECK(cells.count("no masters") == 0);  // of fp32
   CHECK(cells.count("graph") == 0);       // on a CPU
   CHECK(nsatune(folder, "report batch --train --kv-heads 1").exit_code == 2);
+}
+
+TEST_CASE("a thresholds file is not that of cells with the built-in order", "[cli]") {
+  const Folder folder;
+  folder.write("masked.json", R"({"schema_version": 1, "name": "masked", "families": [{
+      "name": "a", "base": {"q_heads": 8, "kv_heads": 2, "head_dim_k": 32, "head_dim_v": 32},
+      "axes": {"seq_len": [64, 96]}, "stages": ["attend_selected"], "variants": ["masked"]}]})");
+  REQUIRE(nsatune(folder, "sweep masked.json -q --db s.db").exit_code == 0);
+  REQUIRE(nsatune(folder, "tune --db s.db -o t.json -q").exit_code == 0);
+  const auto runs_masked = [&](const std::string& arguments, const std::string& label) {
+    const Json document = runs_json(folder, arguments + " --thresholds t.json");
+    for (const Json& cell : document["cells"]) {
+      if (cell["label"] != label) continue;
+      CHECK(cell["status"] == "ok");
+      return cell["ran"].dump().find("attend_selected/masked") != std::string::npos;
+    }
+    throw std::runtime_error("no cell " + label);
+  };
+  CHECK(runs_masked("claims", "tuned choices"));
+  CHECK_FALSE(runs_masked("claims", "kernel fusion"));
+  CHECK_FALSE(runs_masked("ablations --train", "built-in order"));
 }
 
 TEST_CASE("cells that the database has are not measured again", "[cli]") {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "captured_process.hpp"
@@ -67,7 +68,9 @@ std::vector<std::string> run_flags(const MeasureOptions& o, const Asked& asked) 
   o.config ? add("--config", *o.config) : add("--preset", o.preset);
   if (o.ignore_unknown) flags.push_back("--ignore-unknown");
   if (o.dtype) add("--dtype", *o.dtype);
-  if (o.thresholds) add("--thresholds", *o.thresholds);
+  // Of all cells, but for one that has the built-in order.
+  const bool built_in = std::ranges::find(asked.flags, "--no-thresholds") != asked.flags.end();
+  if (o.thresholds && !built_in) add("--thresholds", *o.thresholds);
   add("--seq-len", std::to_string(asked.seq_len));
   add("--batch", std::to_string(asked.batch));
   o.train ? flags.push_back("--train") : add("--warmup", std::to_string(o.warmup));
