@@ -109,7 +109,7 @@ std::string losses_text(const Json& r) {
 /// Where the time of a step goes: the parts of each phase, the largest first.
 std::string times_text(const Json& t) {
   std::string text;
-  for (const char* phase : {"forward", "backward", "optimizer"}) {
+  for (const char* phase : {"forward", "recompute", "backward", "optimizer"}) {
     std::vector<std::pair<double, std::string>> parts;
     double sum = 0;
     for (const Json& part : t.at("times")) {

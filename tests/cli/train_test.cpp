@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -116,6 +117,34 @@ TEST_CASE("checkpointed layers take less memory and give the same losses", "[cli
   CHECK(off["losses"] == all["losses"]);
   CHECK(all["peak_bytes"] < off["peak_bytes"]);
   CHECK(all["training"]["checkpoint"] == "0-1");
+}
+
+TEST_CASE("the forward pass of checkpointed layers, run again, is a phase of its own", "[cli]") {
+  const Folder folder;
+  const auto calls = [&](const std::string& flags) {
+    const Json ran = json_of(nsatune(folder,
+                                     "run --preset tiny --seq-len 48 --train --accumulate 2 "
+                                     "--no-thresholds --no-db --json --steps 2 " +
+                                         flags),
+                             "run_result");
+    std::map<std::string, std::map<std::string, int>> of_phase;
+    for (const Json& part : ran["training"]["times"])
+      of_phase[part["phase"]][part["part"]] = part["calls"].get<int>();
+    return of_phase;
+  };
+  const auto off = calls("");
+  CHECK(off.count("recompute") == 0);
+  CHECK(off.at("forward").at("attend_selected") == 2 * 2);
+  auto some = calls("--checkpoint 1-1");
+  CHECK(some.at("recompute").at("attend_selected") == 2);
+  CHECK(some.at("recompute").at("norm") == 2 * 2);
+  CHECK(some.at("recompute").count("embed") == 0);
+  some.erase("recompute");
+  CHECK(some == off);
+
+  const std::string text =
+      nsatune(folder, "run" + kShape + "--no-thresholds --no-db --steps 2 --checkpoint all").out;
+  CHECK(contains(text, "\n  recompute "));
 }
 
 TEST_CASE("data that cannot be trained on is refused in one line", "[cli]") {

@@ -42,21 +42,24 @@ TEST_CASE("the directions of a training step are classes of their own, and so ar
   CHECK(stage_of_range("forward/attend_selected") == "attend_selected");
   CHECK(stage_of_range("forward/mlp") == "forward/mlp");
   CHECK(stage_of_range("backward/ranges") == "backward/ranges");
+  CHECK(stage_of_range("recompute/score") == "recompute/score");
   CHECK_FALSE(stage_of_range("backward/something").has_value());
   const auto s = JsonTrace()
-                     .range("step 0", 0, 60)
+                     .range("step 0", 0, 70)
                      .range("forward/attend_selected", 0, 9)
                      .range("forward/mlp", 10, 9)
                      .range("backward/head", 20, 9)
                      .range("backward/attend_selected", 30, 9)
                      .range("optimizer/clip", 40, 9)
                      .range("optimizer/adamw", 50, 9)
+                     .range("recompute/attend_selected", 60, 9)
                      .launched("a", 1, 2, 101, 1)
                      .launched("b", 2, 12, 111, 2)
                      .launched("c", 3, 22, 121, 4)
                      .launched("d", 4, 32, 131, 8)
                      .launched("e", 5, 42, 141, 16)
                      .launched("f", 6, 52, 161, 32)
+                     .launched("g", 7, 62, 201, 64)
                      .summary();
   CHECK(times(s) == Times{{"attend_selected", 1000},
                           {"forward/mlp", 2000},
@@ -64,6 +67,7 @@ TEST_CASE("the directions of a training step are classes of their own, and so ar
                           {"backward/attend_selected", 8000},
                           {"optimizer/clip", 16000},
                           {"optimizer/adamw", 32000},
+                          {"recompute/attend_selected", 64000},
                           {"unattributed", 0}});
 }
 

@@ -31,7 +31,7 @@ constexpr std::array<std::string_view, 15> kStages{"project_rope",
 /// What `run --train` calls the parts of a step beside the stages of its forward pass, which are
 /// those of inference after "forward/".
 constexpr std::string_view kForward = "forward/";
-constexpr std::array<std::string_view, 17> kTrainingParts{"forward/embed",
+constexpr std::array<std::string_view, 28> kTrainingParts{"forward/embed",
                                                           "forward/norm",
                                                           "forward/mlp",
                                                           "backward/head",
@@ -46,6 +46,17 @@ constexpr std::array<std::string_view, 17> kTrainingParts{"forward/embed",
                                                           "backward/attend_window",
                                                           "backward/gate_combine",
                                                           "backward/out_proj",
+                                                          "recompute/norm",
+                                                          "recompute/mlp",
+                                                          "recompute/project_rope",
+                                                          "recompute/compress",
+                                                          "recompute/score",
+                                                          "recompute/ranges",
+                                                          "recompute/attend_compressed",
+                                                          "recompute/attend_selected",
+                                                          "recompute/attend_window",
+                                                          "recompute/gate_combine",
+                                                          "recompute/out_proj",
                                                           "optimizer/clip",
                                                           "optimizer/adamw"};
 
