@@ -10,12 +10,13 @@
 namespace nsa::test {
 namespace {
 
-/// One quick process of the smallest model a cell.
-const std::string kQuick =
-    " --preset tiny --seq-lens 64 --processes 2 --warmup 0 --steps 1 --quiet --json";
+/// Two quick processes of the smallest model a cell.
+const std::string kQuick = " --preset tiny --seq-lens 64 --processes 2 --steps 1 --quiet --json";
 
 Json runs_json(const Folder& folder, const std::string& arguments) {
-  const Result result = nsatune(folder, "report " + arguments + kQuick);
+  const bool trains = arguments.find("--train") != std::string::npos;
+  const Result result =
+      nsatune(folder, "report " + arguments + kQuick + (trains ? "" : " --warmup 0"));
   INFO(arguments << ": " << result.err);
   CHECK(result.exit_code == 0);
   return json_of(result, "report_runs");
@@ -67,8 +68,8 @@ TEST_CASE("the matrix of converters has a cell for each length and converter", "
 
 TEST_CASE("switches of the caller do not reach the cells", "[cli]") {
   const Folder folder;
-  const Result result =
-      nsatune(folder, "report paths" + kQuick, "NSA_FORCE_SEL_MASK=1 NSA_PREFILL_BATCHED=0");
+  const Result result = nsatune(folder, "report paths --warmup 0" + kQuick,
+                                "NSA_FORCE_SEL_MASK=1 NSA_PREFILL_BATCHED=0");
   const Json tuned = json_of(result, "report_runs")["cells"][0];
   CHECK(tuned["ran"].dump().find("masked") == std::string::npos);
   CHECK(tuned["ran"].dump().find("sequential") == std::string::npos);
@@ -317,8 +318,10 @@ TEST_CASE("bad tables and targets are one line and exit 2", "[cli]") {
        {"check --targets missing.json", "check --targets bad.json", "check --targets twice.yaml",
         "check --targets text.json", "check --targets bad.json --csv x.csv",
         "report matrix --preset huge", "report matrix --seq-lens 0", "report matrix --processes 0",
-        "report eta --price -1", "report batch --preset tiny --kv-heads 5 --batches 70000",
-        "report targets missing.yaml", "run --preset tiny --kv-heads 3"}) {
+        "report matrix --train --warmup 0", "report ablations --train --warmup 1",
+        "report batch --train --warmup 2", "report eta --price -1",
+        "report batch --preset tiny --kv-heads 5 --batches 70000", "report targets missing.yaml",
+        "run --preset tiny --kv-heads 3"}) {
     const Result result = nsatune(folder, arguments);
     INFO(arguments << ": " << result.err);
     CHECK(result.exit_code == 2);
