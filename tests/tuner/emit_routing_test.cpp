@@ -24,6 +24,29 @@ TEST_CASE("each class of the shipped file is read back as it was decided", "[emi
   CHECK(compared > 1000);
 }
 
+TEST_CASE("each class of the shipped file is read back up to a length that is given", "[emit]") {
+  const ThresholdTable shipped =
+      load_thresholds(std::string(NSA_SOURCE_DIR) + "/kernels/tuned/nvidia_h200.json");
+  const DecideInput input = recorded();
+  std::size_t compared = 0, with_an_end = 0, selected = 0;
+  for (const ClassDecisions& of : shipped.classes) {
+    INFO(to_string(of.problem_class));
+    const auto e = emitted(input, of.problem_class, problem_at(of.problem_class, 2048));
+    if (!e) continue;  // nothing of the project was measured
+    compared += check_read_back(*e);
+    for (const SettledStage& stage : e->settled.stages) {
+      with_an_end += stage.up_to ? 1 : 0;
+      selected += stage.stage == Stage::attend_selected ? 1 : 0;
+    }
+    const std::string env = env_text(e->emission);
+    CHECK((env.find("NSA_FORCE_SEL_MASK=1") == std::string::npos ||
+           env.find("#   for lengths up to ") != std::string::npos));
+  }
+  CHECK(with_an_end > 0);
+  CHECK(selected > 0);
+  CHECK(compared > 1000);
+}
+
 TEST_CASE("the shipped file alone tells what its winners and runners-up tell", "[emit]") {
   const ThresholdTable shipped =
       load_thresholds(std::string(NSA_SOURCE_DIR) + "/kernels/tuned/nvidia_h200.json");

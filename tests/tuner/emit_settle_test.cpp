@@ -23,9 +23,15 @@ DecideInput masked_alone_beyond(double masked_ns, double varlen_ns, bool with_or
   return input;
 }
 
-std::string env_of(const DecideInput& input) {
-  const auto emission = emit_from_rows(vibe(), input, class_of(*input.rows.rows()[0].problem));
+std::string env_of(const DecideInput& input, const std::optional<Problem>& longest = {}) {
+  const auto emission =
+      emit_from_rows(vibe(), input, class_of(*input.rows.rows()[0].problem), longest);
   return env_text(emission.value());
+}
+
+/// A problem of the class of `input`, of that length.
+Problem as_long_as(const DecideInput& input, std::int64_t length) {
+  return problem_at(class_of(*input.rows.rows()[0].problem), length);
 }
 
 }  // namespace
@@ -41,7 +47,48 @@ TEST_CASE("a path of a higher order is not switched on for all lengths beyond", 
   CHECK(env.find("NSA_FORCE_SEL_MASK") == std::string::npos);
   CHECK(env.find("# attend_selected: left as it is: masked is best up to seq_len 2048, the longest "
                  "at which two of its paths were measured; beyond, its work grows faster than that "
-                 "of varlen v2, and a switch has no end") != std::string::npos);
+                 "of varlen v2, and a switch has no end; to write it for lengths up to that, give "
+                 "yours by --seq-len, --context-len or --config") != std::string::npos);
+}
+
+TEST_CASE("a path of a higher order is switched on for lengths up to one that was measured",
+          "[emit]") {
+  const DecideInput input = masked_alone_beyond(1e5, 3e5, true);
+  for (const std::int64_t longest : {512, 1500, 2048}) {
+    const std::string env = env_of(input, as_long_as(input, longest));
+    CHECK(env.find("NSA_FORCE_SEL_MASK=1\n") != std::string::npos);
+    CHECK(env.find("# attend_selected: masked\n#   for lengths up to seq_len " +
+                   std::to_string(longest) + "; write the file anew for longer ones\n") !=
+          std::string::npos);
+  }
+  // What was compared beyond that length is no evidence for it.
+  CHECK(env_of(input, as_long_as(input, 512)).find("measured at seq_len 128 to 512\n") !=
+        std::string::npos);
+  for (const std::int64_t longest : {64, 2049, 20000}) {  // its paths met from 128 to 2048
+    const std::string env = env_of(input, as_long_as(input, longest));
+    CHECK(env.find("NSA_FORCE_SEL_MASK") == std::string::npos);
+    CHECK(env.find("# attend_selected: left as it is: masked is best up to") != std::string::npos);
+  }
+}
+
+TEST_CASE("the path that is best up to the given length is written, not the one beyond", "[emit]") {
+  const DecideInput input = [] {
+    DecideInput made = made_up(
+        {session("attend_selected", {{"masked", sim::crossing_at(1000, -1.0, constant(1e5))},
+                                     {"packed", constant(1e5)}})});
+    for (VariantTraits& traits : made.variants)
+      traits.order = traits.id.name == "masked" ? kQuadratic : WorkOrder{};
+    return made;
+  }();
+  const auto longest = static_cast<std::int64_t>(512);
+  INFO(env_of(input));
+  const auto e =
+      emitted(input, class_of(*input.rows.rows()[0].problem), as_long_as(input, longest));
+  REQUIRE(e);
+  CHECK(check_read_back(*e) > 50);
+  const SettledStage* selected = e->settled.find(Stage::attend_selected);
+  REQUIRE(selected);
+  CHECK(selected->up_to == longest);
 }
 
 TEST_CASE("the path of the lower order is taken where it hardly loses", "[emit]") {

@@ -21,13 +21,6 @@ Device h200() {
   return device;
 }
 
-/// A problem of a class with so many new (or, in a decode step, cached) tokens.
-Problem problem_at(const ProblemClass& of, std::int64_t length) {
-  Problem p = tuner::problem_of(of);
-  std::ranges::fill(of.phase == Phase::decode ? p.context_lens : p.seq_lens, length);
-  return p;
-}
-
 /// What an env file makes the project run, by stage.
 std::map<Stage, SwitchTarget> routed(const std::string& env, const Problem& p,
                                      const Device& device) {
@@ -58,10 +51,17 @@ std::optional<SwitchTarget> decided_at(const SettledStage& stage, std::int64_t a
 
 }  // namespace
 
+Problem problem_at(const ProblemClass& of, std::int64_t length) {
+  Problem p = tuner::problem_of(of);
+  std::ranges::fill(of.phase == Phase::decode ? p.context_lens : p.seq_lens, length);
+  return p;
+}
+
 const Project& vibe() { return find_project("nsa-vibe"); }
 
-std::optional<Emitted> emitted(const DecideInput& input, const ProblemClass& of) {
-  const auto emission = emit_from_rows(vibe(), input, of);
+std::optional<Emitted> emitted(const DecideInput& input, const ProblemClass& of,
+                               const std::optional<Problem>& longest) {
+  const auto emission = emit_from_rows(vibe(), input, of, longest);
   if (!emission) return std::nullopt;
   DecideInput own = only(vibe(), input);
   own.rows = own.rows.only([&](const Observation& row) { return class_of(*row.problem) == of; });
@@ -70,8 +70,8 @@ std::optional<Emitted> emitted(const DecideInput& input, const ProblemClass& of)
   const ThresholdTable table = decide_ranges(where_paths_met(vibe(), own)).table;
   if (!table.classes.empty()) decided = table.classes.front();
   const PathTimes times = path_times(vibe(), own, of);
-  return Emitted{*emission, settle(vibe(), decided, own.variants, times, input.device), of,
-                 input.device};
+  return Emitted{*emission, settle(vibe(), decided, own.variants, times, input.device, {}, longest),
+                 of, input.device};
 }
 
 std::size_t check_read_back(const Emitted& e) {

@@ -20,13 +20,17 @@ using sim::Truth;
 
 const Project& vibe();
 
+/// A problem of a class with so many new (or, in a decode step, cached) tokens.
+Problem problem_at(const ProblemClass& of, std::int64_t length);
+
 struct Emitted {
   Emission emission;
   Settlement settled;
   ProblemClass of;
   Device device;
 };
-std::optional<Emitted> emitted(const DecideInput& input, const ProblemClass& of);
+std::optional<Emitted> emitted(const DecideInput& input, const ProblemClass& of,
+                               const std::optional<Problem>& longest = {});
 Emitted emitted_of(const std::vector<Session>& sessions);
 /// Checks every settled stage at every length; how many choices were compared.
 std::size_t check_read_back(const Emitted& e);

@@ -1,5 +1,6 @@
 // The env file beside the production config in examples/nsa_vibe: what the sweep in docs/results
 // decides for that config, with a reason above each switch.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -24,14 +25,14 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-Emission recorded_emission(const ProblemClass& of) {
+Emission recorded_emission(const Problem& problem) {
   DecideInput input;
   input.device.backend = Backend::cuda;
   input.device.name = "NVIDIA H200";
   input.device.compute_capability = 90;
   input.variants = catalog_traits(Backend::cuda);
   input.rows = test::recorded_rows();
-  auto emission = emit_from_rows(find_project("nsa-vibe"), input, of);
+  auto emission = emit_from_rows(find_project("nsa-vibe"), input, class_of(problem), problem);
   REQUIRE(emission);
   emission->source = "docs/results/h200.csv.gz";
   return std::move(*emission);
@@ -49,7 +50,7 @@ std::string block_of(const std::string& text, const std::string& entry) {
 // NSATUNE_WRITE_EXAMPLES=1 writes the file anew, after another sweep.
 TEST_CASE("the production config's env file is what the recorded sweep decides", "[emit]") {
   const UserConfig config = parse_user_config(text_of(kFolder + kName + ".yaml"), kName);
-  const std::string decided = env_text(recorded_emission(class_of(config.problem)));
+  const std::string decided = env_text(recorded_emission(config.problem));
   const std::string path = kFolder + kName + ".env";
   if (std::getenv("NSATUNE_WRITE_EXAMPLES")) std::ofstream(path) << decided;
   const std::string shipped = text_of(path);
@@ -64,4 +65,7 @@ TEST_CASE("the production config's env file is what the recorded sweep decides",
     CHECK((block.find("; measured at ") != std::string::npos ||
            block.find(off) != std::string::npos));
   }
+  // The switch that costs most where it is wrong, for the length that the config trains at.
+  CHECK(std::ranges::find(entries, "NSA_FORCE_SEL_MASK=1") != entries.end());
+  CHECK(shipped.find("for lengths up to seq_len 2048;") != std::string::npos);
 }

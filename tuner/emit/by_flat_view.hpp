@@ -17,6 +17,6 @@ Known by_flat_view(const Project& project, const ClassDecisions& of, const Class
 /// The settlement of emit_from_table(), and the times that its ranges tell.
 Settlement settle_table(const Project& project, const ClassDecisions& of, const Device& device,
                         const std::string& executor, const std::vector<VariantTraits>& variants,
-                        PathTimes& times);
+                        PathTimes& times, const std::optional<Problem>& longest = {});
 
 }  // namespace nsa::tuner

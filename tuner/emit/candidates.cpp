@@ -130,7 +130,8 @@ void end_with_the_lowest_order(const ProjectStage& stage, const std::vector<Path
   found.all.clear();
   found.open = fmt::format(
       "{} is best up to {} {}, the longest at which two of its paths were measured; beyond, its "
-      "work grows faster than that of {}, and a switch has no end",
+      "work grows faster than that of {}, and a switch has no end; to write it for lengths up to "
+      "that, give yours by --seq-len, --context-len or --config",
       name_of(stage, best.setting->path), to_string(best.axis), longest, name_of(stage, *rival));
 }
 

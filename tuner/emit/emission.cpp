@@ -97,7 +97,7 @@ std::string words_for(const ProjectStage& stage, const SettledStage& settled,
   std::map<SwitchTarget, std::int64_t> rivals;
   std::int64_t first = 0, last = 0, problems = 0;
   for (const PathPoint& point : met(points)) {
-    if (!point.ns.contains(own)) continue;
+    if (!point.ns.contains(own) || point.at > settled.up_to.value_or(point.at)) continue;
     if (point.first > 0) first = first == 0 ? point.first : std::min(first, point.first);
     last = std::max(last, point.last);
     problems += point.problems;
@@ -137,6 +137,7 @@ EmittedStage emitted(const Project& project, const SettledStage& settled, const 
     result.why = to_string(range->decided.variant) + ": " + words_for(*result.evidence);
   }
   if (settled.told.empty()) result.measured = words_for(stage, settled, times.at(settled.stage));
+  if (settled.up_to) result.up_to = LengthLimit{settled.axis, *settled.up_to};
   result.exact = settled.exact;
   result.loss = settled.loss_known ? std::optional(settled.loss) : std::nullopt;
   return result;
@@ -175,7 +176,8 @@ Emission emission_of(const Project& project, const ClassDecisions& of, const Dev
 }  // namespace
 
 std::optional<Emission> emit_from_rows(const Project& project, const DecideInput& input,
-                                       const ProblemClass& of) {
+                                       const ProblemClass& of,
+                                       const std::optional<Problem>& longest) {
   DecideInput own = only(project, input);
   own.rows = own.rows.only([&](const Observation& row) { return class_of(*row.problem) == of; });
   if (own.rows.empty()) return std::nullopt;
@@ -185,25 +187,28 @@ std::optional<Emission> emit_from_rows(const Project& project, const DecideInput
   decided.problem_class = of;
   if (!table.classes.empty()) decided = table.classes.front();
   const PathTimes times = path_times(project, own, of);
-  Emission result = emission_of(project, decided, input.device, input.options.executor,
-                                settle(project, decided, own.variants, times, input.device), times);
+  Emission result =
+      emission_of(project, decided, input.device, input.options.executor,
+                  settle(project, decided, own.variants, times, input.device, {}, longest), times);
   result.source = fmt::format("runs {}", fmt::join(table.run_ids, ", "));
   return result;
 }
 
 Settlement settle_table(const Project& project, const ClassDecisions& of, const Device& device,
                         const std::string& executor, const std::vector<VariantTraits>& variants,
-                        PathTimes& times) {
+                        PathTimes& times, const std::optional<Problem>& longest) {
   const ClassDecisions told = as_far_as_told(project, of, device, variants, times);
   return settle(project, told, variants, times, device,
-                by_flat_view(project, of, told, variants, device, executor == kOwnExecutor));
+                by_flat_view(project, of, told, variants, device, executor == kOwnExecutor),
+                longest);
 }
 
 Emission emit_from_table(const Project& project, const ThresholdTable& table,
-                         const ClassDecisions& of, const std::vector<VariantTraits>& variants) {
+                         const ClassDecisions& of, const std::vector<VariantTraits>& variants,
+                         const std::optional<Problem>& longest) {
   PathTimes times;
   const Settlement settled =
-      settle_table(project, of, table.device, table.executor, variants, times);
+      settle_table(project, of, table.device, table.executor, variants, times, longest);
   Emission result = emission_of(project, of, table.device, table.executor, settled, times);
   result.source = fmt::format("runs {}", fmt::join(table.run_ids, ", "));
   return result;

@@ -17,6 +17,10 @@ Json stage_json(const EmittedStage& stage) {
   }
   if (stage.evidence) to_json(j["evidence"], *stage.evidence);
   if (!stage.caution.empty()) j["caution"] = stage.caution;
+  if (stage.up_to) {
+    j["up_to"]["axis"] = to_string(stage.up_to->axis);
+    j["up_to"]["length"] = stage.up_to->length;
+  }
   return j;
 }
 

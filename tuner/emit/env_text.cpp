@@ -35,6 +35,9 @@ void add_stage(std::string& text, const EmittedStage& stage) {
   const std::string name(to_string(stage.stage));
   if (stage.runs.empty()) return comment(text, name + ": left as it is: " + stage.why);
   comment(text, name + ": " + stage.runs);
+  if (stage.up_to)
+    comment(text, fmt::format("  for lengths up to {} {}; write the file anew for longer ones",
+                              to_string(stage.up_to->axis), stage.up_to->length));
   if (!stage.why.empty()) comment(text, "  " + stage.why);
   if (!stage.measured.empty()) comment(text, "  " + stage.measured);
   if (!stage.exact && !stage.loss)

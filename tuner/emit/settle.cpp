@@ -123,16 +123,59 @@ std::string why_open(const Project& project, const ProjectStage& stage,
          " only, so that nothing is known against it";
 }
 
+/// The ranges, and the points that were measured, up to an axis value.
+std::vector<PathRange> up_to(std::vector<PathRange> ranges, std::int64_t last) {
+  std::erase_if(ranges, [&](const PathRange& range) { return range.from > last; });
+  for (PathRange& range : ranges) range.to = std::min(range.to, last + 1);
+  return ranges;
+}
+std::vector<PathPoint> up_to(std::vector<PathPoint> points, std::int64_t last) {
+  std::erase_if(points, [&](const PathPoint& point) { return point.at > last; });
+  return points;
+}
+
+bool measured_at_or_beyond(const std::vector<PathPoint>& points, std::int64_t last) {
+  return std::ranges::any_of(
+      points, [&](const PathPoint& point) { return std::max(point.at, point.last) >= last; });
+}
+
+/// The settings for lengths up to `last`; none where not even these are measured. What grows faster
+/// than another path is one of them, since they have an end.
+std::vector<SettledStage> candidates_up_to(std::int64_t last, const ProjectStage& stage,
+                                           const Decision& decision,
+                                           const std::vector<PathRange>& ranges,
+                                           const std::vector<PathPoint>& points,
+                                           const ProblemClass& of) {
+  const std::vector<PathRange> shorter = up_to(ranges, last);
+  if (!measured_at_or_beyond(points, last) || shorter.empty() || !why_undecided(shorter).empty())
+    return {};
+  Candidates found = candidates(stage, decision, shorter, up_to(points, last), {}, of);
+  for (SettledStage& candidate : found.all) candidate.up_to = last;
+  return std::move(found.all);
+}
+
+bool same_setting(const SettledStage& a, const SettledStage& b) {
+  return a.setting == b.setting && a.minimum == b.minimum;
+}
+
 /// The settings of a stage by its decision.
 Candidates decided_candidates(const Project& project, const ProjectStage& stage,
                               const Decision* decision, const std::vector<PathPoint>& points,
                               const ProblemClass& of, const Device& device,
-                              const std::vector<VariantTraits>& variants) {
+                              const std::vector<VariantTraits>& variants,
+                              const std::optional<Problem>& longest) {
   if (!decision) return {{}, "nothing is decided of its paths"};
   const std::vector<PathRange> ranges = path_ranges(project, *decision, of, variants);
   if (std::string reason = why_undecided(ranges); !reason.empty()) return {{}, std::move(reason)};
   Candidates found = candidates(stage, *decision, ranges, points,
                                 orders_of(project, stage.stage, decision->axis, variants), of);
+  if (longest && (found.all.empty() || !found.all.front().exact)) {
+    auto shorter = candidates_up_to(axis_value(*longest, decision->axis), stage, *decision, ranges,
+                                    points, of);
+    const bool news = !shorter.empty() &&
+                      (found.all.empty() || !same_setting(shorter.front(), found.all.front()));
+    if (news) found.all = std::move(shorter);
+  }
   // A path that was measured by somebody whom the project does not stop is no setting of it.
   const auto refuses = [&](SwitchTarget target) -> std::string_view {
     const auto path = std::ranges::find(stage.paths, target, &ProjectPath::path);
@@ -164,7 +207,7 @@ const SettledStage* Settlement::find(Stage stage) const {
 
 Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
-                  const Device& device, const Known& known) {
+                  const Device& device, const Known& known, const std::optional<Problem>& longest) {
   Settlement result;
   const ProblemClass& of = decided.problem_class;
   std::vector<std::vector<SettledStage>> open_to;
@@ -177,12 +220,21 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
     const std::vector<PathPoint> none;
     const auto& measured = points != times.end() ? points->second : none;
     std::string reason = why_open(project, stage, measured, of, device);
+    const auto by_decision = [&] {
+      return decided_candidates(project, stage, decision, met(measured), of, device, variants,
+                                longest);
+    };
     Candidates found;
     if (const auto at = known.find(stage.stage); at != known.end()) {
       found = at->second;
-      if (found.all.empty() && reason.empty()) reason = found.open;
+      if (found.all.empty() && reason.empty()) {
+        reason = found.open;
+        // What is known is for all lengths; of shorter ones the decision may tell more.
+        Candidates shorter = by_decision();
+        if (!shorter.all.empty() && shorter.all.front().up_to) found = std::move(shorter);
+      }
     } else if (reason.empty()) {
-      found = decided_candidates(project, stage, decision, met(measured), of, device, variants);
+      found = by_decision();
       reason = found.open;
     }
     if (found.all.empty())

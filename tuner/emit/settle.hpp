@@ -19,6 +19,7 @@ struct SettledStage {
   bool keeps = true;       // runs what was there, at every length that is undecided
   bool loss_known = true;  // false: it is not exact, and nothing says what that loses
   std::string told = {};   // where it comes from, if not from `decided`
+  std::optional<std::int64_t> up_to = {};  // the axis value that it is for at most; none: no end
 
   /// What runs where the axis has that value, for problems of `of`.
   SwitchTarget path_at(std::int64_t at, const ProblemClass& of) const;
@@ -61,9 +62,12 @@ using Known = std::map<Stage, Candidates>;
 /// For each stage the setting that loses least against `decided`, a decision among the project's
 /// own paths; all of them together, where two want different values of one variable. A stage is
 /// open where no two paths were measured, and where all is undecided. What `known` says of a stage
-/// counts instead of its decision.
+/// counts instead of its decision. `longest`: the longest problem that the program runs. A stage
+/// without a setting that is right at all lengths gets the best one of those measured up to there,
+/// if its paths were measured at that length or beyond.
 Settlement settle(const Project& project, const ClassDecisions& decided,
                   const std::vector<VariantTraits>& variants, const PathTimes& times,
-                  const Device& device, const Known& known = {});
+                  const Device& device, const Known& known = {},
+                  const std::optional<Problem>& longest = {});
 
 }  // namespace nsa::tuner

@@ -84,6 +84,7 @@ void apply_config(const RunOptions& options, RunPlan& plan) {
   plan.config.vocab_size = std::max<std::int64_t>(plan.config.vocab_size, 256);  // byte tokens
   plan.seq_len = user.problem.max_seq_len();
   plan.batch = user.problem.batch();
+  plan.length_given = std::ranges::find(user.used, "train.seq_len") != user.used.end();
   plan.notes = user.notes;
   plan.switches = user.switches;
 }
@@ -242,6 +243,7 @@ RunPlan make_run_plan(const RunOptions& o, Backend backend) {
           "--device cuda:0");
   }
   plan.seq_len = o.seq_len.value_or(plan.seq_len);
+  plan.length_given |= o.seq_len.has_value();
   plan.batch = o.batch.value_or(plan.batch);
   plan.decode = o.decode.value_or(0);
   require_range("--seq-len", plan.seq_len, 1, std::int64_t{1} << 24);

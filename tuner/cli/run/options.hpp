@@ -56,6 +56,7 @@ struct RunPlan {
   bool layer = false;
   bool dense_sdpa = false;  // dense attention by the vendor's rows
   std::int64_t seq_len = 2048, batch = 1, decode = 0;
+  bool length_given = false;                  // by a flag or the config
   std::vector<std::string> notes;             // about the user's config, for stderr
   std::vector<tuner::ConfigSwitch> switches;  // of that config
   tuner::TrainingSettings training;           // likewise, where it is trained

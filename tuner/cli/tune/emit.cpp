@@ -21,11 +21,17 @@ std::string listed(const std::vector<ProblemClass>& classes) {
   return fmt::format("{}", fmt::join(names, "; "));
 }
 
+/// A class, and the longest problem of it that the program runs where flags or a config say so.
+struct AskedClass {
+  ProblemClass of;
+  std::optional<Problem> longest;
+};
+
 /// The class that the shape flags ask for, or the only one that there is.
-ProblemClass class_for(const Settings& settings, const EmitOptions& o, Backend backend,
-                       const std::vector<ProblemClass>& classes) {
+AskedClass class_for(const Settings& settings, const EmitOptions& o, Backend backend,
+                     const std::vector<ProblemClass>& classes) {
   if (!o.shape_given) {
-    if (classes.size() == 1) return classes.front();
+    if (classes.size() == 1) return {classes.front(), {}};
     throw InputError(fmt::format(
         "--emit: writes one class and {} are decided; choose with --config, or --preset, --dtype, "
         "--batch, --seq-len, --context-len, --overlap, --direction: {}",
@@ -33,8 +39,12 @@ ProblemClass class_for(const Settings& settings, const EmitOptions& o, Backend b
   }
   Settings silent = settings;  // keys of a config that say nothing of the class are no news here
   silent.quiet = true;
-  const ProblemClass asked = class_of(problem_from(silent, o.asked, backend));
-  if (std::ranges::find(classes, asked) != classes.end()) return asked;
+  const Problem problem = problem_from(silent, o.asked, backend);
+  const ProblemClass asked = class_of(problem);
+  const bool length_given =
+      o.asked.context_len > 0 || make_run_plan(o.asked.run, backend).length_given;
+  if (std::ranges::find(classes, asked) != classes.end())
+    return {asked, length_given ? std::optional(problem) : std::nullopt};
   throw InputError(fmt::format("--emit: nothing was decided for {}; there is {}", to_string(asked),
                                listed(classes)));
 }
@@ -69,8 +79,12 @@ ExitCode write(const Settings& settings, const EmitOptions& o, const std::string
   }
   std::string text;
   for (const tuner::EmittedStage& stage : emission.stages) {
-    text += fmt::format("{:<18} {}\n", to_string(stage.stage),
-                        stage.runs.empty() ? "left as it is: " + stage.why : stage.runs);
+    const std::string limit = stage.up_to
+                                  ? fmt::format(", for lengths up to {} {}",
+                                                to_string(stage.up_to->axis), stage.up_to->length)
+                                  : "";
+    text += fmt::format("{:<18} {}{}\n", to_string(stage.stage),
+                        stage.runs.empty() ? "left as it is: " + stage.why : stage.runs, limit);
   }
   print_fitted(text + "wrote " + reports::printable(out) + "\n");
   return ExitCode::good;
@@ -88,7 +102,8 @@ void declare_emit(CLI::App& sub, EmitOptions& o) {
   sub.add_option("--emit", o.format,
                  "Write -o as settings of another program: env, yaml (--config, patched), json")
       ->check(CLI::IsMember({"env", "yaml", "json"}));
-  sub.add_option("--for", o.project, "That program")->check(has_values(project_names()));
+  sub.add_option("--for", o.project, "The program whose settings they are")
+      ->check(has_values(project_names()));
   sub.add_option("--from", o.from, "Emit from this thresholds file, without a database");
   declare_problem(sub, o.asked);
 }
@@ -103,7 +118,7 @@ void check_emit(const CLI::App& sub, EmitOptions& o) {
           "json");
     return;
   }
-  if (!o.project) throw InputError("--emit: needs --for, the program whose settings they are");
+  if (!o.project) throw InputError("--emit: needs --for, the program to write settings for");
   if (*o.format == "yaml" && !o.asked.run.config)
     throw InputError("--emit yaml: needs --config, the YAML that gets the new values");
   for (const char* flag : {"--shipped", "--against"}) {
@@ -125,8 +140,8 @@ ExitCode emit_rows(const Settings& settings, const EmitOptions& o, const std::st
     const ProblemClass of = class_of(*row.problem);
     if (std::ranges::find(classes, of) == classes.end()) classes.push_back(of);
   }
-  const ProblemClass of = class_for(settings, o, input.device.backend, classes);
-  const auto emission = tuner::emit_from_rows(project, input, of);
+  const auto [of, longest] = class_for(settings, o, input.device.backend, classes);
+  const auto emission = tuner::emit_from_rows(project, input, of, longest);
   if (!emission) {
     return nothing_judged(
         fmt::format("tune: nothing of {} was measured for {}", project.name, to_string(of)));
@@ -140,10 +155,11 @@ ExitCode emit_file(const Settings& settings, const EmitOptions& o, const std::st
   std::vector<ProblemClass> classes;
   for (const ClassDecisions& of : table.classes) classes.push_back(of.problem_class);
   if (classes.empty()) throw InputError(*o.from + ": has no decision");
-  const ProblemClass of = class_for(settings, o, table.device.backend, classes);
-  const auto decided = std::ranges::find(table.classes, of, &ClassDecisions::problem_class);
+  const AskedClass asked = class_for(settings, o, table.device.backend, classes);
+  const auto decided = std::ranges::find(table.classes, asked.of, &ClassDecisions::problem_class);
   const auto traits = tuner::catalog_traits(table.device.backend);
-  tuner::Emission emission = tuner::emit_from_table(project, table, *decided, traits);
+  tuner::Emission emission =
+      tuner::emit_from_table(project, table, *decided, traits, asked.longest);
   emission.source = *o.from;
   return write(settings, o, out, project, emission);
 }

@@ -12,6 +12,12 @@
 
 namespace nsa::tuner {
 
+/// The longest length that something is for.
+struct LengthLimit {
+  Axis axis = Axis::seq_len;
+  std::int64_t length = 0;
+};
+
 /// One stage of an emission.
 struct EmittedStage {
   Stage stage = Stage::attend_selected;
@@ -24,6 +30,7 @@ struct EmittedStage {
   std::optional<double> loss = 0;      // of that against the decision, as a share of time; none:
                                        // not known, a file does not say it
   std::string caution;                 // what to know before it is switched on
+  std::optional<LengthLimit> up_to;    // beyond, another path is better; none: at all lengths
 };
 
 /// The settings of a project for one class.
@@ -36,14 +43,17 @@ struct Emission {
 };
 
 /// Decides among the project's own paths, from the rows of one class. ContractError on rows of
-/// another class. Nothing where no row of the class counts.
+/// another class. Nothing where no row of the class counts. `longest`: the longest problem that the
+/// program runs; settings that are best only up to there are written, too, and say so.
 std::optional<Emission> emit_from_rows(const Project& project, const DecideInput& input,
-                                       const ProblemClass& of);
+                                       const ProblemClass& of,
+                                       const std::optional<Problem>& longest = {});
 /// The same as far as a thresholds file tells it: by its flat view, which was decided from rows;
 /// where that says nothing of a class, by its winners, and runners-up where the project has not got
 /// the winner.
 Emission emit_from_table(const Project& project, const ThresholdTable& table,
-                         const ClassDecisions& of, const std::vector<VariantTraits>& variants);
+                         const ClassDecisions& of, const std::vector<VariantTraits>& variants,
+                         const std::optional<Problem>& longest = {});
 
 /// "NAME=value" lines for a shell that sources them (set -a) and for docker --env-file: no quotes,
 /// no export, comments on lines of their own.
