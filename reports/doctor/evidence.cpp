@@ -96,6 +96,13 @@ const Setting* EnvironmentEvidence::find(std::string_view name) const {
 std::optional<bool> EnvironmentEvidence::boolean(std::string_view name) const {
   return boolean_of(find(name));
 }
+bool EnvironmentEvidence::decided_for(std::string_view stage, std::string_view path) const {
+  const auto found = decided.find(stage);
+  if (found == decided.end()) return false;
+  std::string runs = found->second;
+  std::replace(runs.begin(), runs.end(), ' ', '_');
+  return runs.starts_with(path);
+}
 std::optional<std::int64_t> EnvironmentEvidence::integer(std::string_view name) const {
   return integer_of(find(name));
 }

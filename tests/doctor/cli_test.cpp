@@ -99,6 +99,22 @@ TEST_CASE("the environment is judged where a run starts from it, not beside what
   CHECK(found("train.yaml", "").contains("masked_switch_off"));
 }
 
+TEST_CASE("the shipped production config with its env file has no finding about a kernel's path",
+          "[doctor]") {
+  const Folder folder;
+  const std::string example =
+      std::string(NSA_SOURCE_DIR) + "/examples/nsa_vibe/m7c_125m_2xa100_production";
+  const Json document =
+      json_of(nsatune(folder, "doctor --json " + example + ".yaml " + example + ".env"), "doctor");
+  for (const Json& finding : document["findings"]) {
+    CAPTURE(finding.dump());
+    CHECK(finding["severity"] != "critical");
+  }
+  // What the users' own file asks for, and what no measurement decides.
+  CHECK(rules_of(document) ==
+        std::set<std::string>{"aux_statistics", "config_checkpointing", "allocator"});
+}
+
 TEST_CASE("variables at the front of a log line are judged", "[doctor]") {
   const Folder folder;
   folder.write("run.log", "+ NSA_FORCE_SEL_MASK=0 NSA_PREFILL_BATCHED=1 python train.py\nloss=3\n");

@@ -202,6 +202,47 @@ TEST_CASE("where packed was measured faster than masked, the users' report does 
   CHECK(finding->message.find("3.5 times slower") != std::string::npos);
 }
 
+TEST_CASE("what an emitted file was decided for is no guess of the users' reports", "[doctor]") {
+  const auto emitted = [](const std::string& head, const std::string& lines) {
+    RunEvidence evidence;
+    evidence.environments.push_back(doctor::parse_environment_file(head + lines, "nsa.env"));
+    return evidence;
+  };
+  const std::string head = "# Settings of nsa-vibe for forward prefill bf16\n\n";
+  const std::string packed = "# attend_selected: packed\nNSA_FORCE_SEL_MASK=0\n";
+  CHECK_FALSE(found(doctor::examine(emitted(head, packed)), "masked_switch_off"));
+  CHECK(found(doctor::examine(emitted("", packed)), "masked_switch_off"));  // anybody's comment
+  const std::string varlen =
+      "# attend_selected: varlen v2 from 600 tokens in a selected row on, packed below\n"
+      "NSA_FORCE_SEL_MASK=0\nNSA_USE_SEL_VARLEN=1\n";
+  CHECK_FALSE(found(doctor::examine(emitted(head, varlen)), "masked_switch_off"));
+  // Somebody changed the value below the comment.
+  CHECK(found(doctor::examine(emitted(head, varlen + "NSA_USE_SEL_VARLEN=0\n")),
+              "masked_switch_off"));
+  const std::string open = "# attend_selected: left as it is: no times of its paths\n";
+  CHECK(found(doctor::examine(emitted(head, open + "NSA_USE_FA2=0\n")), "masked_switch_off"));
+  // A measurement that contradicts the file is newer evidence.
+  RunEvidence contradicted = emitted(head, packed);
+  contradicted.measured = {row("attend_selected", "masked", 2048, 100),
+                           row("attend_selected", "packed", 2048, 200)};
+  CHECK(found(doctor::examine(contradicted), "masked_switch_off"));
+}
+
+TEST_CASE("FA-2 in one branch is measured where an emitted file was decided for it", "[doctor]") {
+  const auto noted = [](const std::string& text) {
+    RunEvidence evidence;
+    evidence.environments.push_back(doctor::parse_environment_file(text, "nsa.env"));
+    const doctor::Report report = doctor::examine(evidence);
+    const doctor::Found* finding = found(report, "fa2_not_measured");
+    return finding ? finding->message : "";
+  };
+  const std::string head = "# Settings of nsa-vibe for forward prefill bf16\n";
+  const std::string compressed = "# attend_compressed: fa2 varlen\nNSA_USE_FA2=1\n";
+  CHECK(noted(head + compressed).find("for attend_window,") != std::string::npos);
+  CHECK(noted(head + compressed + "NSA_FA2_MIN_LEN_WIN=-1\n").empty());
+  CHECK(noted(compressed).find("for attend_window and attend_compressed") != std::string::npos);
+}
+
 TEST_CASE("FA-2 that is off and was measured faster is found, and the other way round",
           "[doctor]") {
   RunEvidence evidence = with_variables({{"NSA_USE_FA2", "0"}});

@@ -56,6 +56,22 @@ void skip_blanks(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t;"), text.size()));
 }
 
+/// What `tune --emit env` writes above its settings: "# Settings of nsa-vibe for ..." first, and
+/// for each stage "# attend_selected: masked", or "... left as it is: " and why.
+constexpr std::string_view kEmittedHead = "# Settings of nsa-vibe for ";
+constexpr std::string_view kLeftOpen = "left as it is";
+
+/// Takes what a comment of such a file says of a stage.
+void read_decision(std::string_view line, EnvironmentEvidence& into) {
+  if (!line.starts_with("# ")) return;
+  line.remove_prefix(2);
+  const std::size_t length = name_length(line);
+  if (length == 0 || !line.substr(length).starts_with(": ")) return;
+  const std::string_view runs = line.substr(length + 2);
+  if (runs.starts_with(kLeftOpen) || into.decided.size() >= kMaxVariables) return;
+  into.decided[std::string(line.substr(0, length))] = clean(runs);
+}
+
 }  // namespace
 
 bool read_assignments(std::string_view line, std::int64_t line_number, Settings& into) {
@@ -85,6 +101,7 @@ EnvironmentEvidence parse_environment_file(std::string_view text, const std::str
   evidence.launch = true;
   const bool of_process = text.find('\0') != text.npos;  // /proc/PID/environ
   const char end = of_process ? '\0' : '\n';
+  const bool emitted = text.starts_with(kEmittedHead);
   std::int64_t number = 0;
   while (!text.empty()) {
     const std::size_t at = std::min(text.find(end), text.size());
@@ -99,6 +116,7 @@ EnvironmentEvidence parse_environment_file(std::string_view text, const std::str
       continue;
     }
     if (line.ends_with('\r')) line.remove_suffix(1);
+    if (emitted) read_decision(line, evidence);
     read_assignments(line, number, evidence.variables);
     if (evidence.variables.size() >= kMaxVariables)
       throw InputError(clean(file) + ":" + std::to_string(number) + ": more than " +

@@ -1,5 +1,5 @@
-// Which path of attention the variables choose. A measurement in the results database decides; what
-// the users' reports say counts only without one.
+// Which path of attention the variables choose. A measurement in the results database decides, or
+// the measurements behind an emitted file; what the users' reports say counts only without one.
 #include <fmt/format.h>
 
 #include "measured.hpp"
@@ -31,14 +31,19 @@ Gain measured_gain(const Verdict& verdict) {
 }
 
 struct Branch {
-  const char *variable, *stage;
+  const char *variable, *minimum, *stage;
 };
-constexpr Branch kBranches[] = {{"NSA_USE_FA2_WIN", "attend_window"},
-                                {"NSA_USE_FA2_CMP", "attend_compressed"}};
+constexpr Branch kBranches[] = {{"NSA_USE_FA2_WIN", "NSA_FA2_MIN_LEN_WIN", "attend_window"},
+                                {"NSA_USE_FA2_CMP", "NSA_FA2_MIN_LEN_CMP", "attend_compressed"}};
 
 /// The variable that decides a branch: its own, else the one for both.
 std::string_view deciding(const EnvironmentEvidence& env, const Branch& branch) {
   return env.boolean(branch.variable) ? branch.variable : "NSA_USE_FA2";
+}
+
+/// Whether the branch's minimum keeps FA-2 off although a switch turns it on.
+bool kept_off(const EnvironmentEvidence& env, const Branch& branch) {
+  return env.integer(branch.minimum).value_or(1) < 0;
 }
 
 }  // namespace
@@ -54,6 +59,7 @@ Founds masked_switch_off(const RunEvidence& evidence) {
     const auto verdict =
         compare(evidence, "attend_selected", only(SwitchTarget::masked), only(path));
     if (verdict && verdict->ratio >= 1) continue;
+    if (!verdict && env.decided_for("attend_selected", to_string(path))) continue;
     Found found{
         fmt::format("selected attention is free to take `{}` instead of `masked`", to_string(path)),
         {fact_of(env, "NSA_FORCE_SEL_MASK")},
@@ -171,6 +177,7 @@ Founds fa2_not_measured(const RunEvidence& evidence) {
       const std::string_view variable = deciding(env, branch);
       if (!env.boolean(variable).value_or(false)) continue;
       if (compare(evidence, branch.stage, is_fa2, is_not_fa2)) continue;
+      if (env.decided_for(branch.stage, "fa2") || kept_off(env, branch)) continue;
       stages += (stages.empty() ? "" : " and ") + std::string(branch.stage);
       if (facts.empty() || facts.back().variable != variable)
         facts.push_back(fact_of(env, variable));

@@ -39,6 +39,9 @@ struct EnvironmentEvidence {
   std::string source;   // "environment" or the file
   Settings variables;   // all names, not only ours
   bool launch = false;  // of an NSA program: what is not set counts too
+  /// Of a file of `tune --emit env`: what runs by its decision, by stage, as "varlen v2 from 600
+  /// on".
+  std::map<std::string, std::string, std::less<>> decided = {};
 
   /// The variable, or nullptr where it is not set.
   const Setting* find(std::string_view name) const;
@@ -46,6 +49,8 @@ struct EnvironmentEvidence {
   std::optional<bool> boolean(std::string_view name) const;
   /// A whole number; nothing where it is not set or no such number.
   std::optional<std::int64_t> integer(std::string_view name) const;
+  /// Whether measurements behind the file decided for this path of a stage: "varlen_v2".
+  bool decided_for(std::string_view stage, std::string_view path) const;
 };
 
 /// A YAML file as "section.key" -> value.
