@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "evidence_text.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
@@ -46,7 +49,34 @@ std::string evidence_text(const Explanation& e) {
                      format_percent(e.evidence->expected_regret));
 }
 
-std::string decisions_text(const ExplainReport& r, Style style) {
+/// The "NAME=value" pieces of what the environment made decide, as routing joins them.
+std::vector<std::string_view> settings_of(std::string_view why) {
+  std::vector<std::string_view> settings;
+  for (std::size_t at; (at = why.find("NSA_")) != why.npos;) {
+    why.remove_prefix(at);
+    const std::size_t end = std::min(why.find(", NSA_"), why.size());
+    settings.push_back(why.substr(0, end));
+    why.remove_prefix(end);
+  }
+  return settings;
+}
+
+/// The origin of a setting, or nullptr where it is the environment's own.
+const std::string* origin_of(std::string_view setting, const ConfigOrigins& origins) {
+  const auto found = origins.find(setting.substr(0, setting.find('=')));
+  return found == origins.end() ? nullptr : &found->second;
+}
+
+std::string decided_by(const Explanation& e, const ConfigOrigins& origins) {
+  const auto settings = settings_of(e.source == Source::environment ? e.why : std::string_view());
+  const bool of_config =
+      !settings.empty() && std::ranges::all_of(settings, [&](std::string_view setting) {
+        return origin_of(setting, origins) != nullptr;
+      });
+  return of_config ? "config" : std::string(to_string(e.source));
+}
+
+std::string decisions_text(const ExplainReport& r, Style style, const ConfigOrigins& origins) {
   TextTable table;
   table.add_column("stage");
   table.add_column("at");
@@ -59,7 +89,7 @@ std::string decisions_text(const ExplainReport& r, Style style) {
     table.add_row({stages_text(e.stages),
                    fmt::format("{} {}", to_string(e.axis), e.axis_value),
                    {e.variant.substr(e.variant.rfind('/') + 1), Ink::good},
-                   std::string(to_string(e.source)),
+                   decided_by(e, origins),
                    e.why,
                    fit_cell(e),
                    evidence_text(e)});
@@ -89,14 +119,19 @@ std::string overrides_text(const ExplainReport& r, Style style) {
   return text;
 }
 
-std::string names_text(const ExplainReport& r, Style style) {
+std::string names_text(const ExplainReport& r, Style style, const ConfigOrigins& origins) {
   if (r.names.empty()) return "";
   TextTable table;
   table.add_column("variable");
   table.add_column("value");
+  if (!origins.empty()) table.add_column("set by");
   table.add_column("effect");
   for (const NameEffect& name : r.names) {
-    table.add_row({name.name, name.value, {name.reason, name.effective ? Ink::plain : Ink::dim}});
+    std::vector<Cell> cells{name.name, name.value};
+    const std::string* origin = origin_of(name.name, origins);
+    if (!origins.empty()) cells.emplace_back(origin ? *origin : "environment");
+    cells.push_back({name.reason, name.effective ? Ink::plain : Ink::dim});
+    table.add_row(std::move(cells));
   }
   return "\n" + table.render(style);
 }
@@ -126,12 +161,28 @@ std::string reserves_text(const Reserves& r) {
 
 }  // namespace
 
-std::string explain_text(const ExplainReport& report, Style style) {
-  std::string text = heading(report) + "\n" + decisions_text(report, style);
+ExplainReport with_origins(ExplainReport report, const ConfigOrigins& origins) {
+  for (Explanation& e : report.decisions) {
+    if (e.source != Source::environment) continue;
+    std::string why;
+    std::string_view rest = e.why;
+    for (const std::string_view setting : settings_of(e.why)) {
+      const std::size_t end = rest.find(setting) + setting.size();
+      why += rest.substr(0, end);
+      if (const std::string* origin = origin_of(setting, origins)) why += " (" + *origin + ")";
+      rest.remove_prefix(end);
+    }
+    e.why = why + std::string(rest);
+  }
+  return report;
+}
+
+std::string explain_text(const ExplainReport& report, Style style, const ConfigOrigins& origins) {
+  std::string text = heading(report) + "\n" + decisions_text(report, style, origins);
   const std::string remarks = overrides_text(report, style) + validators_text(report, style) +
                               reserves_text(report.reserves);
   if (!remarks.empty()) text += "\n" + remarks;
-  text += names_text(report, style);
+  text += names_text(report, style, origins);
   for (const std::string& warning : report.warnings) {
     text += inked("warning: " + printable(warning), Ink::warn, style) + "\n";
   }

@@ -272,6 +272,29 @@ TEST_CASE("a config's FlashAttention lengths count where the environment sets no
   CHECK(why(both).find("NSA_FA2_MIN_LEN_WIN=8") != std::string::npos);
 }
 
+TEST_CASE("explain names the line of a config that decided, not the environment", "[cli]") {
+  const Folder folder;
+  folder.write("model.yaml", "runtime:\n  fa2_min_len_win: -1\n  precision: fp32\n");
+  const std::string command = "explain --no-thresholds --seq-len 64 --config model.yaml";
+  const auto line_of = [](const Result& result, const std::string& start) {
+    const std::size_t at = ("\n" + result.out).find("\n" + start);
+    REQUIRE(at != std::string::npos);
+    return result.out.substr(at, result.out.find('\n', at) - at);
+  };
+  const Result config = nsatune(folder, command);
+  INFO(config.out);
+  const std::string window = line_of(config, "attend_window");
+  CHECK(window.find(" config ") != std::string::npos);
+  CHECK(window.find("NSA_FA2_MIN_LEN_WIN=-1 (model.yaml:2)") != std::string::npos);
+  CHECK(line_of(config, "NSA_FA2_MIN_LEN_WIN").find("model.yaml:2") != std::string::npos);
+  const Json document = json_of(nsatune(folder, command + " --json"), "explain");
+  CHECK(document["names"][0]["origin"] == "model.yaml:2");
+
+  const Result own = nsatune(folder, command, "NSA_FA2_MIN_LEN_WIN=-1");
+  CHECK(line_of(own, "attend_window").find(" environment ") != std::string::npos);
+  CHECK(own.out.find("model.yaml:") == std::string::npos);
+}
+
 TEST_CASE("output that cannot be written is exit 4, short or long", "[cli]") {
   const Folder folder;
   const std::string full = " >/dev/full 2>/dev/null; code=$?; (exit $code)";

@@ -18,6 +18,15 @@ EnvSnapshot with_switches(const Settings& settings, EnvSnapshot environment,
   return environment;
 }
 
+reports::ConfigOrigins origins_of(const EnvSnapshot& environment,
+                                  const std::vector<tuner::ConfigSwitch>& switches) {
+  reports::ConfigOrigins origins;
+  for (const tuner::ConfigSwitch& s : switches) {
+    if (!environment.raw(s.name)) origins[s.name] = s.origin.substr(0, s.origin.rfind(": "));
+  }
+  return origins;
+}
+
 Router make_router(const Settings& settings, Router::Inputs inputs) {
   if (!inputs.environment.refused.empty())
     throw InputError(inputs.environment.refused.front() + "; correct or unset it");

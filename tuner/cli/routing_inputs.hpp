@@ -5,6 +5,7 @@
 #include <string>
 
 #include "nsa/kernels/routing.hpp"
+#include "nsa/reports/variants_text.hpp"
 #include "nsa/tuner/user_config.hpp"
 #include "program.hpp"
 
@@ -14,6 +15,9 @@ namespace nsa::cli {
 /// Each is told on stderr.
 EnvSnapshot with_switches(const Settings& settings, EnvSnapshot environment,
                           const std::vector<tuner::ConfigSwitch>& switches);
+/// Where a config sets variables that `environment` does not: by name "users.yaml:16".
+reports::ConfigOrigins origins_of(const EnvSnapshot& environment,
+                                  const std::vector<tuner::ConfigSwitch>& switches);
 /// The router of these inputs. Its warnings go to stderr. InputError on a variable that cannot be.
 Router make_router(const Settings& settings, Router::Inputs inputs);
 /// The router of `device` with the thresholds of `file` (or where docs/architecture.md says),

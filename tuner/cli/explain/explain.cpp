@@ -73,20 +73,26 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
                            problem_from(settings, o.asked, foreign->table.device.backend));
   const tuner::Project* project = o.project ? &tuner::find_project(*o.project) : nullptr;
   const auto [problem, switches] = shape_from(settings, o.asked, device.backend);
-  EnvSnapshot environment = with_switches(settings, environment_of(o), switches);
+  EnvSnapshot environment = environment_of(o);
+  const reports::ConfigOrigins origins = origins_of(environment, switches);
+  environment = with_switches(settings, std::move(environment), switches);
   if (review) review->environment = environment;
   const Router router =
       review ? make_router(settings, std::move(*review))
              : make_router(settings, device, o.file, o.built_in, std::move(environment));
-  const ExplainReport report = explain(router, problem);
+  const ExplainReport report = reports::with_origins(explain(router, problem), origins);
   std::vector<tuner::ProjectRoute> routes;
   if (project) routes = project->route(router.environment(), problem, device);
   if (settings.json) {
     Json document = explain_to_json(report);
+    for (Json& name : document["names"]) {
+      const auto origin = origins.find(name["name"].get<std::string>());
+      if (origin != origins.end()) name["origin"] = origin->second;
+    }
     if (project) document["project"] = routes_json(*project, routes);
     print_json(document);
   } else {
-    print_fitted(reports::explain_text(report, settings.style_out()) +
+    print_fitted(reports::explain_text(report, settings.style_out(), origins) +
                  (project ? routes_text(*project, routes) : ""));
   }
   return ExitCode::good;

@@ -1,6 +1,8 @@
 // Variants in words: which runs and why, and the table of all.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <span>
 #include <string>
 
@@ -10,8 +12,16 @@
 
 namespace nsa::reports {
 
-/// What runs for one problem, why, on what evidence, what overrides what and what that costs.
-std::string explain_text(const ExplainReport& report, Style style);
+/// Where a config has set variables that the environment does not: "NSA_USE_FA2" ->
+/// "users.yaml:16".
+using ConfigOrigins = std::map<std::string, std::string, std::less<>>;
+/// The report with the origin behind each value that decides: "NSA_USE_FA2=1 (users.yaml:16)".
+ExplainReport with_origins(ExplainReport report, const ConfigOrigins& origins);
+
+/// What runs for one problem, why, on what evidence, what overrides what and what that costs. What
+/// `origins` alone decided is decided by the config.
+std::string explain_text(const ExplainReport& report, Style style,
+                         const ConfigOrigins& origins = {});
 
 /// docs/variants.md: a table for each stage, in the order of the rows.
 std::string variants_markdown(std::span<const Variant> variants);
