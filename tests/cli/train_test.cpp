@@ -192,7 +192,7 @@ TEST_CASE("flags that do nothing in training, or nothing here, are refused", "[c
   require_refused(folder, kTrain + "--warmup 2", 2, "drop --warmup");
   require_refused(folder, kTrain + "--allocator cudaMalloc", 2, "--device cpu has none");
   CHECK(nsatune(folder, kTrain + "--data-type u16").exit_code == 2);
-  require_refused(folder, kTrain + "--lr-steps 10", 2, "a constant rate does not end");
+  require_refused(folder, kTrain + "--lr-steps 10", 2, "a constant learning rate has no end");
   const Json ran = json_of(
       nsatune(folder, kTrain + "--steps 2 --json --save s --save-every 1 --memory-limit 1GB"),
       "run_result");
@@ -226,7 +226,8 @@ TEST_CASE("flags that do not train are refused", "[cli]") {
   require_refused(folder, kTrain + "--memory-limit 1MB", 4, "--memory-limit is 1 MB; take");
   require_refused(folder, kTrain + "--memory-limit lots", 2, "is not a size");
   require_refused(folder, kTrain + "--allocator cudaMallocAsync", 2, "--device cpu has none");
-  require_refused(folder, kTrain + "--allocator cudaMalloc --pool-keep 1GiB", 2, "is of a pool");
+  require_refused(folder, kTrain + "--allocator cudaMalloc --pool-keep 1GiB", 2,
+                  "only a pool keeps memory");
   CHECK(nsatune(folder, "run --preset tiny --data x").exit_code == 2);  // without --train
   require_refused(folder, kTrain + "--attention dense_sdpa", 2,
                   "a CPU has no cuDNN; take --attention dense");

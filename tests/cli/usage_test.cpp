@@ -93,7 +93,7 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("sweep --axis seq_len=128:65536", "128:64k:x2");
   check_refused("tune", "(nsatune help tune lists what it takes)");
   check_refused("ack add --reson x", "(nsatune help ack add lists what it takes)");
-  check_refused("sweep --dry-run --axis seq_len=8:4:x2", "the range has to grow");
+  check_refused("sweep --dry-run --axis seq_len=8:4:x2", "the range must ascend");
   check_refused("explain --overlap much", "a number is expected");
   check_refused("explain --context-len -1", "--context-len: -1");
   check_refused("explain --overlap nan", "--overlap");

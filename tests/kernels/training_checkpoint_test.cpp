@@ -263,7 +263,7 @@ TEST_CASE("tensors over one another, gaps and bytes at the end are refused", "[t
     return saved.refusal();
   };
   CHECK(contains(refusal("[8,16]", 16), "no checkpoint of nsatune"));
-  CHECK(contains(refusal("[4,12]", 16), "y: lies over another tensor"));
+  CHECK(contains(refusal("[4,12]", 16), "y: overlaps another tensor"));
   CHECK(contains(refusal("[12,20]", 20), "y: bytes before it belong to no tensor"));
   CHECK(contains(refusal("[8,16]", 17), "bytes at its end belong to no tensor"));
 }

@@ -54,7 +54,7 @@ TEST_CASE("a spec that cannot be measured is refused with its pointer", "[schema
   CHECK(refusal(spec_with(R"(, "axes": {"seq_len": [true]})"))
             .starts_with("s.json: /families/0/axes/seq_len/0: true is not valid"));
   CHECK(refusal(spec_with(R"(, "axes": {"seq_len": [512, "512"]})"))
-            .starts_with("s.json: /families/0/axes/seq_len/0: \"512\" is there twice"));
+            .starts_with("s.json: /families/0/axes/seq_len/0: \"512\" appears twice"));
   CHECK(refusal(spec_with(R"(, "base": {"q_heads": 12, "kv_heads": 5})"))
             .starts_with("s.json: /families/0/base/q_heads: 12 is not a multiple"));
   CHECK(refusal(spec_with(R"(, "base": {"sel_count": 2})"))

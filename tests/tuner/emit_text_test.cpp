@@ -118,5 +118,5 @@ TEST_CASE("YAML that cannot be patched is refused with its line", "[emit]") {
   CHECK(refusal("runtime:\n  fa2_min_len_win: &n -1\n")
             .starts_with("u.yaml:2: fa2_min_len_win: has"));
   CHECK(refusal("runtime:\n  fa2_min_len_win: 1\n  fa2_min_len_win: 2\n") ==
-        "u.yaml:3: fa2_min_len_win is there twice (first in line 2); keep one");
+        "u.yaml:3: fa2_min_len_win appears twice (first in line 2); keep one");
 }

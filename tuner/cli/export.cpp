@@ -89,7 +89,7 @@ exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
     return {reports::measurements_csv(rows, runs_of(db, query, rows)), {}};
   }
   const exchange::Format& format = exchange::find_format(*o.format);
-  if (!format.write) throw InputError("format '" + *o.format + "' is only read");
+  if (!format.write) throw InputError("format '" + *o.format + "' can only be imported");
   const std::string name = o.out ? std::filesystem::path(*o.out).filename().string() : "stdout";
   return format.write(results_of(db, query), name);
 }

@@ -105,7 +105,7 @@ void add_variants(Program& program) {
                     }
                     return ExitCode::good;
                   });
-  command->add_flag("--markdown", *markdown, "the table as docs/variants.md has it");
+  command->add_flag("--markdown", *markdown, "The table as in docs/variants.md");
 }
 
 }  // namespace nsa::cli

@@ -135,7 +135,7 @@ class EntryReader {
       if (!is_new)
         refuse(
             where_, line,
-            fmt::format("{} is there twice (first in line {}); keep one", key, entry->second.line));
+            fmt::format("{} appears twice (first in line {}); keep one", key, entry->second.line));
     }
   }
 

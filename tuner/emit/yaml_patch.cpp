@@ -110,9 +110,8 @@ class Patch {
       if (!item.first.IsScalar()) continue;
       const auto [at, is_new] = lines.emplace(item.first.Scalar(), line_of(item.first));
       if (!is_new)
-        refuse(
-            where_, line_of(item.first),
-            fmt::format("{} is there twice (first in line {}); keep one", at->first, at->second));
+        refuse(where_, line_of(item.first),
+               fmt::format("{} appears twice (first in line {}); keep one", at->first, at->second));
     }
   }
 

@@ -102,7 +102,7 @@ void require_distinct(const std::vector<Measurement>& rows) {
   std::set<std::string> ids;
   for (const Measurement& row : rows) {
     if (!row.id.empty() && !ids.insert(row.id).second)
-      throw InputError("the id " + row.id.substr(0, 80) + " stands twice");
+      throw InputError("the id " + row.id.substr(0, 80) + " appears twice");
   }
 }
 

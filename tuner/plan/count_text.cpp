@@ -45,7 +45,7 @@ std::optional<std::vector<std::string>> parse_range(std::string_view text) {
   const auto refuse = [&](const char* what) {
     throw InputError(std::string(text) + ": the range " + what);
   };
-  if (*to < *from || !ends) refuse("has to grow: 128:65536:x2 or 1000:8000:+1000");
+  if (*to < *from || !ends) refuse("must ascend: 128:65536:x2 or 1000:8000:+1000");
   std::vector<std::string> values;
   for (double value = static_cast<double>(*from); value <= static_cast<double>(*to);
        value = kind == 'x' ? value * static_cast<double>(*step)

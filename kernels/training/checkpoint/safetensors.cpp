@@ -114,7 +114,7 @@ void require_gapless(const std::string& path, const SafetensorsHeader& header,
   std::uint64_t at = 0;
   for (const auto& [tensor, name] : in_order) {
     if (tensor->begin != at)
-      refuse(path, *name + (tensor->begin < at ? ": lies over another tensor"
+      refuse(path, *name + (tensor->begin < at ? ": overlaps another tensor"
                                                : ": bytes before it belong to no tensor"));
     at = tensor->end;
   }

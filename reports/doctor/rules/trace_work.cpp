@@ -102,7 +102,7 @@ Founds trace_fa2_absent(const RunEvidence& evidence) {
                        .ns = row.total_ns});
       total += row.total_ns;
     }
-    founds.push_back({"FA-2 is believed to be on, and no kernel of it ran", std::move(facts),
+    founds.push_back({"FA-2 is assumed to be on, and none of its kernels ran", std::move(facts),
                       gain_of_work(t, total,
                                    "all time of attention; whether FA-2 would be faster is "
                                    "another question")});

@@ -29,7 +29,7 @@ void check_axes(const ProblemFamily& family, const std::string& pointer) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (std::count(values.begin(), values.end(), values[i]) > 1)
         throw InputError(here + "/" + std::to_string(i) + ": " + fields::shown(values[i]) +
-                         " is there twice");
+                         " appears twice");
     }
   }
 }

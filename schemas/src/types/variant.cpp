@@ -23,7 +23,7 @@ bool is_word(char c) noexcept {
 std::string word(std::string_view text, std::string_view whole, const char* what) {
   if (text.empty()) refuse(whole, std::string("no ") + what);
   if (!std::all_of(text.begin(), text.end(), is_word))
-    refuse(whole, std::string(what) + " holds other characters than letters, digits, _ and -");
+    refuse(whole, std::string(what) + " holds characters other than letters, digits, _ and -");
   return std::string(text);
 }
 

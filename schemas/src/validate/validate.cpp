@@ -115,7 +115,7 @@ void validate_json(const Json& document, std::string_view schema, const std::str
   valijson::ValidationResults results;
   valijson::Validator().validate(rules.schema, Adapter(target), &results);
   valijson::ValidationResults::Error error;
-  if (!results.popError(error)) throw InputError(where + ": does not obey the schema");
+  if (!results.popError(error)) throw InputError(where + ": does not match the schema");
   std::string pointer;
   for (const auto& step : path_of(error.context)) pointer += "/" + fields::pointer_token(step);
   throw InputError(where + ": " + (pointer.empty() ? "/" : pointer) + ": " +

@@ -129,8 +129,8 @@ void write_script(const Settings& settings, const BisectOptions& o, const Bisect
                        "' is not a commit that a script can name; the history needs its commits");
   }
   if (target.change.first_commit == target.change.last_commit)
-    throw InputError("bisect: the step came without another commit than " +
-                     target.change.last_commit + "; the machine moved, not the code");
+    throw InputError("bisect: both sides of the step are of commit " + target.change.last_commit +
+                     "; the machine changed, not the code");
   const BisectCommands commands{this_program(), *o.build, measure_command(settings, o, target)};
   write_text_file(*o.out, bisect_script(target, commands));
   using std::filesystem::perms;

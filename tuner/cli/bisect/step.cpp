@@ -110,15 +110,15 @@ void add_bisect_step(Program& program, CLI::App& bisect) {
       "another commit),\n2 bad input, 4 the good commit cannot be measured\n\nExamples:\n  nsatune "
       "bisect step --step 0.077 --good ../good --candidate . --measure './bench --once'",
       [&settings, o] { return run(settings, *o); });
-  sub->add_option("--step", o->step, "log(new / old) that is looked for; below 0: downwards")
-      ->required();
+  sub->add_option("--step", o->step, "log(new / old) to look for; below 0: a speedup")->required();
   sub->add_option("--noise", o->noise, "SD of log(one time / another) (default: step / 4)")
       ->check(CLI::NonNegativeNumber);
   sub->add_option("--good", o->good, "Folder of the good commit")->required();
   sub->add_option("--candidate", o->candidate, "Folder of the commit in question")->required();
-  sub->add_option("--measure", o->measure, "Command whose last line is a time, run in both")
+  sub->add_option("--measure", o->measure,
+                  "Command whose last line of output is a time, run in both")
       ->required();
-  sub->add_option("--most-pairs", o->most_pairs, "Pairs after which it gives up (default 40)")
+  sub->add_option("--most-pairs", o->most_pairs, "Most pairs before it gives up (default 40)")
       ->check(CLI::Range(3, 100'000));
 }
 

@@ -52,7 +52,7 @@ void add_bisect_time(Program& program, CLI::App& bisect) {
       "--db nightly.sqlite --series 'attend_selected/masked ...' --worker 'build/bin/nsatune "
       "worker'",
       [&settings, o] { return run(settings, *o); });
-  sub->add_option("--series", o->series, "Its whole name, as check prints it")->required();
+  sub->add_option("--series", o->series, "Full name of the series, as check prints it")->required();
   sub->add_option("--worker", o->worker, "Command of the worker that measures it")->required();
 }
 

@@ -68,8 +68,7 @@ void declare(CLI::App& sub, MeasureOptions& o) {
   CLI::Option* preset =
       sub.add_option("--preset", o.preset, "Model that is built in (default: 125m)")
           ->check(has_values(model_preset_names()));
-  declare_config(sub, o.config, o.ignore_unknown, "A model of yours: YAML, as for run")
-      ->excludes(preset);
+  declare_config(sub, o.config, o.ignore_unknown, "Your model: YAML, as for run")->excludes(preset);
   sub.add_option("--seq-lens", o.seq_lens, "Lengths in tokens: 512,2k or 512:8k:x2")
       ->delimiter(',')
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
@@ -78,15 +77,16 @@ void declare(CLI::App& sub, MeasureOptions& o) {
   sub.add_option("--dtype", o.dtype, "As for run")->check(has_values(dtype_names()));
   sub.add_option("--thresholds", o.thresholds, "Thresholds file, as for run");
   sub.add_option("--processes", o.processes,
-                 "Fresh processes of each cell (default 5); one gives no interval")
+                 "Fresh processes for each cell (default 5); a single one gives no interval")
       ->check(CLI::Range(1, 1000));
-  sub.add_option("--warmup", o.warmup, "Steps of a process that are not counted (default 1)")
+  sub.add_option("--warmup", o.warmup, "Untimed steps of each process, first (default 1)")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}));
-  sub.add_option("--steps", o.steps, "Steps that are (default 3)")
+  sub.add_option("--steps", o.steps, "Timed steps of each process (default 3)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   sub.add_flag("--reuse", o.reuse,
-               "Take processes that the database has: of this build, device, command and switches");
-  sub.add_option("--timeout", o.timeout_s, "Seconds of one process (default 120)")
+               "Use results in the database that this build measured on this device with the same "
+               "command and switches");
+  sub.add_option("--timeout", o.timeout_s, "Time limit of each process, in seconds (default 120)")
       ->check(CLI::Range(0.001, 1e6));
 }
 

@@ -60,7 +60,7 @@ ExitCode list_entries(const Settings& settings, const std::string& file) {
 
 void add_ack(Program& program) {
   auto o = std::make_shared<AckOptions>();
-  CLI::App* ack = program.app.add_subcommand("ack", "Known changes that `check` is not to raise");
+  CLI::App* ack = program.app.add_subcommand("ack", "Known changes that `check` does not report");
   ack->require_subcommand(1);
   ack->fallthrough();
   ack->footer(
@@ -85,15 +85,16 @@ void add_ack(Program& program) {
                       [&settings, o] { return add_entry(settings, *o); });
   sub->add_option("GLOB", o->ack.series, "Names of series; * stands for any text")->required();
   sub->add_option("--commits", o->commits,
-                  "A..B: the change lies after A and not after B (default: whatever the commits)");
-  sub->add_option("--reason", o->ack.reason, "Why it is right")->required();
-  sub->add_option("--until", o->ack.until, "Date from which on it is raised again")->required();
+                  "A..B: the change lies after A, at B at the latest (default: any commits)");
+  sub->add_option("--reason", o->ack.reason, "Why the change is accepted")->required();
+  sub->add_option("--until", o->ack.until, "Date from which check reports it again")->required();
   auto only = std::make_shared<std::optional<std::string>>();
   CLI::App* remove =
       add("remove", "Takes entries out and leaves every other byte",
           [&settings, o, only] { return remove_entries(settings, o->file, o->ack.series, *only); });
-  remove->add_option("GLOB", o->ack.series, "As it stands in the entry")->required();
-  remove->add_option("--commits", *only, "Only the entry of these (default: all of the series)");
+  remove->add_option("GLOB", o->ack.series, "Exactly as in the entry")->required();
+  remove->add_option("--commits", *only,
+                     "Only the entry for these commits (default: all entries of the series)");
   add("list", "Prints the entries", [&settings, o] { return list_entries(settings, o->file); });
 }
 

@@ -35,7 +35,7 @@ void check_keys(const std::string& path, const YAML::Node& entry) {
       refuse(path, item.first.Mark(),
              fmt::format("no key '{:.60}'; there are series, commits, reason and until", key));
     if (std::find(seen.begin(), seen.end(), key) != seen.end())
-      refuse(path, item.first.Mark(), fmt::format("'{}' stands twice", key));
+      refuse(path, item.first.Mark(), fmt::format("'{}' appears twice", key));
     seen.push_back(key);
   }
 }

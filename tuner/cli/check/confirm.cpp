@@ -126,9 +126,9 @@ void declare_confirm(CLI::App& sub, ConfirmOptions& o) {
 
 void check_confirm_flags(const ConfirmOptions& o, bool csv) {
   if (!o.on) {
-    if (o.old_build) throw InputError("--old: is for --confirm");
-    if (o.worker) throw InputError("--worker: is for --confirm");
-    if (o.share) throw InputError("--share: is for --confirm");
+    if (o.old_build) throw InputError("--old: goes with --confirm");
+    if (o.worker) throw InputError("--worker: goes with --confirm");
+    if (o.share) throw InputError("--share: goes with --confirm");
     return;
   }
   if (csv) throw InputError("--confirm: a CSV file does not say what to run; use the database");

@@ -65,7 +65,7 @@ void add_help(Program& program) {
                               "  nsatune help db info\n"
                               "  nsatune help sweep --man | man -l -\n",
                               [o, &program] { return print_help(program.app, *o); });
-  sub->add_option("of", o->words, "The command, and its subcommand where it has some");
+  sub->add_option("of", o->words, "The command, and its subcommand if it has any");
   sub->add_flag("--man", o->man, "Print it as a manual page (roff)");
   sub->add_flag("--variables", o->variables,
                 "Print every environment variable that is read (Markdown)");

@@ -38,7 +38,7 @@ std::string limit_of(const PruneOptions& o) {
       throw InputError("--before: '" + *o.before + "' is not a date; 2026-12-31 is one");
     return *o.before + "T00:00:00.000Z";
   }
-  if (!o.keep_days) throw InputError("db prune: say which with --keep-days or --before");
+  if (!o.keep_days) throw InputError("db prune: give --keep-days or --before");
   constexpr std::int64_t kDay = 24 * 3600;
   const std::time_t then = std::time(nullptr) - *o.keep_days * kDay;
   return fmt::format("{:%FT%T}.000Z", fmt::gmtime(then));
@@ -81,11 +81,11 @@ void add_db_prune(Program& program, CLI::App& db) {
       db, "prune", "Drops the samples of old runs and keeps the results derived from them", kHelp,
       [&settings, o] { return run(settings, *o); });
   CLI::Option* days =
-      sub->add_option("--keep-days", o->keep_days, "Keep those of runs of the last so many days")
+      sub->add_option("--keep-days", o->keep_days, "Keep samples of runs of the last N days")
           ->check(CLI::Range(std::int64_t{0}, std::int64_t{36'500}));
-  sub->add_option("--before", o->before, "Drop those of runs that began before this day (UTC)")
+  sub->add_option("--before", o->before, "Drop samples of runs that began before this day (UTC)")
       ->excludes(days);
-  sub->add_flag("--dry-run", o->dry_run, "Only say what would be dropped");
+  sub->add_flag("--dry-run", o->dry_run, "Only print what would be dropped");
 }
 
 }  // namespace nsa::cli

@@ -111,7 +111,7 @@ void add_doctor(Program& program) {
   command->add_option("--record", options->record,
                       "Write what was read from the command to a file that doctor can read later");
   command->add_flag("--list", options->list, "The table of rules");
-  command->add_flag("--markdown", options->markdown, "With --list: as docs/doctor.md has it");
+  command->add_flag("--markdown", options->markdown, "With --list: as in docs/doctor.md");
 }
 
 }  // namespace nsa::cli

@@ -183,7 +183,7 @@ std::vector<std::string> files_in(const std::string& folder) {
     if (entry.is_regular_file(error) && !beside) files.push_back(entry.path().string());
   }
   if (error) throw InputError(doctor::clean(folder) + ": " + error.message());
-  if (files.empty()) throw InputError(doctor::clean(folder) + ": holds no file to look at");
+  if (files.empty()) throw InputError(doctor::clean(folder) + ": has no file that doctor reads");
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -61,7 +61,8 @@ std::string CsvReader::plain_cell() {
   std::string cell;
   while (!at_end() && text_[at_] != ',' && text_[at_] != '\n') {
     if (text_.substr(at_).starts_with("\r\n")) break;
-    if (text_[at_] == '"') refuse(line_, "a quote stands inside of a cell without quotes");
+    if (text_[at_] == '"')
+      refuse(line_, "a quote inside an unquoted cell; quote the whole cell and double the quote");
     take_character(cell);
   }
   return cell;

@@ -189,9 +189,9 @@ void add_memory(Program& program) {
       [&program, o] { return memory(program.settings, *o); });
   declare_model(*sub, o->run);
   declare_train(*sub, o->run.train, false);
-  sub->add_option("--limit", o->limit,
-                  "Whether it fits that much memory, such as 80GiB, and the largest batch and "
-                  "length that do");
+  sub->add_option(
+      "--limit", o->limit,
+      "Whether it fits this much memory, such as 80GiB, and the largest batch and length that fit");
 }
 
 }  // namespace nsa::cli

@@ -186,7 +186,7 @@ void add_report_bundle(Program& program, CLI::App& report) {
   sub->add_option("A", o->a, "Before: NSA_NAME=value ..., then flags of run; 'tuned' sets nothing")
       ->required();
   sub->add_option("B", o->b, "After: likewise")->required();
-  sub->add_option("-o,--output", o->folder, "Folder that is made")->required();
+  sub->add_option("-o,--output", o->folder, "Folder to create")->required();
   declare(*sub, o->measure);
 }
 

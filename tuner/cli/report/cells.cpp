@@ -41,7 +41,7 @@ ExitCode run(const Settings& settings, const MeasureOptions& o, const Table& tab
 
 void declare_train(CLI::App& sub, MeasureOptions& o, const std::string& what) {
   sub.add_flag("--train", o.train,
-               "Training steps: " + what + ", 50 steps in 2 processes where nothing else is said");
+               "Training steps: " + what + ", 50 steps in 2 processes unless flags say otherwise");
 }
 
 /// What is measured where the user says nothing: fifty steps say more of training than three, and

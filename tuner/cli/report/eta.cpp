@@ -56,24 +56,24 @@ void add_report_eta(Program& program, CLI::App& report) {
   auto o = std::make_shared<EtaOptions>();
   CLI::App* sub = add_table(
       program, report, "eta",
-      "Hours and cost of so many steps, what a wrong switch adds, go or no-go",
+      "Hours and cost of a training run, what a wrong switch adds, go or no-go",
       "  nsatune report eta --steps 50000 --seq-lens 2048 --price 2.5 --device cuda:0\n"
       "  nsatune report eta --tokens-per-s 39 --seq-lens 2048 --batch 2   # a training of yours",
       [&program, o] { return run(program.settings, *o); });
   declare(*sub, o->measure);
   sub->remove_option(sub->get_option("--steps"));
-  sub->add_option("--measured-steps", o->measure.steps, "Steps that are timed (default 3)")
+  sub->add_option("--measured-steps", o->measure.steps, "Timed steps (default 3)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   sub->add_option("--steps", o->plan.steps, "Steps of the whole training (default 50000)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  sub->add_option("--limit-hours", o->plan.limit_hours, "Hours up to which it is a go (default 24)")
+  sub->add_option("--limit-hours", o->plan.limit_hours, "Most hours that count as go (default 24)")
       ->check(CLI::Range(1e-6, 1e9));
-  sub->add_option("--price", o->plan.price_per_device_hour, "Price of a device for an hour")
+  sub->add_option("--price", o->plan.price_per_device_hour, "Price of one device per hour")
       ->check(CLI::Range(0.0, 1e9));
-  sub->add_option("--devices", o->plan.devices, "Devices that are paid for (default 1)")
+  sub->add_option("--devices", o->plan.devices, "Number of devices that cost this (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   sub->add_option("--tokens-per-s", o->tokens_per_s,
-                  "Rate of a training that ran elsewhere; nothing is measured then")
+                  "Rate of a training run elsewhere; measures nothing")
       ->check(CLI::Range(1e-9, 1e15));
 }
 

@@ -86,7 +86,7 @@ void add_report_memory(Program& program, CLI::App& report) {
   CLI::Option* preset =
       sub->add_option("--preset", o->run.preset, "Model that is built in (default: 125m)")
           ->check(has_values(model_preset_names()));
-  declare_config(*sub, o->run.config, o->run.ignore_unknown, "A model of yours: YAML, as for run")
+  declare_config(*sub, o->run.config, o->run.ignore_unknown, "Your model: YAML, as for run")
       ->excludes(preset);
   sub->add_option("--seq-len", o->run.seq_len, "New tokens per sequence (default 2048)");
   sub->add_option("--dtype", o->run.dtype, "As for run")->check(has_values(dtype_names()));

@@ -208,7 +208,7 @@ void add_report_runs(Program& program, CLI::App& report) {
       "77b0 --db both.sqlite",
       [&settings, pair] { return print_comparison(settings, pair->first, pair->second); });
   compare->add_option("BEFORE", pair->first, "Id of a run or its first digits")->required();
-  compare->add_option("AFTER", pair->second, "Id of another one")->required();
+  compare->add_option("AFTER", pair->second, "Id of the other run")->required();
 }
 
 }  // namespace nsa::cli

@@ -81,7 +81,7 @@ void add_report_targets(Program& program, CLI::App& report) {
       "A target of training is never judged by a forward pass, nor the other way round.",
       [&program, o] { return run(program.settings, *o); });
   sub->add_option("FILE", o->file,
-                  "Targets, JSON or YAML (default: those that users named, all unverified)");
+                  "Targets, JSON or YAML (default: targets from users' reports, all unverified)");
   sub->add_flag("--measure", o->measured,
                 "Measure the targets of this device now, instead of reading the database");
   declare(*sub, o->measure);

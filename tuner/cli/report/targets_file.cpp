@@ -34,7 +34,7 @@ Json json_of(const YAML::Node& node, const std::string& path) {
     const std::string& key = item.first.Scalar();
     if (object.contains(key))
       throw InputError(
-          fmt::format("{}:{}: '{:.60}' stands twice", path, item.first.Mark().line + 1, key));
+          fmt::format("{}:{}: '{:.60}' appears twice", path, item.first.Mark().line + 1, key));
     object[key] = json_of(item.second, path);
   }
   return object;

@@ -126,7 +126,7 @@ CLI::Option* declare_config(CLI::App& sub, std::optional<std::string>& config, b
                             const std::string& help) {
   CLI::Option* option = sub.add_option("--config", config, help);
   sub.add_flag("--ignore-unknown", ignore_unknown,
-               "Read --config without the keys that are not known, instead of refusing it")
+               "Ignore unknown keys of --config instead of refusing it")
       ->needs(option);
   return option;
 }
@@ -136,11 +136,11 @@ void declare_model(CLI::App& sub, RunOptions& o) {
       sub.add_option("--preset", o.preset, "Model that is built in (default: 125m)")
           ->check(has_values(model_preset_names()));
   declare_config(sub, o.config, o.ignore_unknown,
-                 "A model of yours: YAML with model, nsa, runtime, train")
+                 "Your model: YAML with sections model, nsa, runtime, train")
       ->excludes(preset);
   sub.add_option("--seq-len", o.seq_len, "New tokens per sequence (default 2048)");
   sub.add_option("--batch", o.batch, "Sequences (default 1)");
-  sub.add_option("--layers", o.layers, "Keep only that many layers");
+  sub.add_option("--layers", o.layers, "Keep only N layers");
   sub.add_option("--kv-heads", o.kv_heads,
                  "Another number of KV heads, a divisor of the query heads");
   sub.add_option("--dtype", o.dtype,
@@ -158,15 +158,15 @@ void declare_model(CLI::App& sub, RunOptions& o) {
 
 void declare(CLI::App& sub, RunOptions& o) {
   declare_model(sub, o);
-  sub.add_option("--decode", o.decode,
-                 "After the prefill, time that many decode steps one by one, then as many without "
-                 "waiting for each");
+  sub.add_option(
+      "--decode", o.decode,
+      "After the prefill, time N decode steps one by one, then N more without waiting for each");
   sub.add_option("--branches", o.branches, "Compute only these branches: cmp,sel,win")
       ->delimiter(',');
   sub.add_flag("--graph", o.graph,
                "Capture the step as a CUDA graph and time its replays; a decode step likewise");
   sub.add_option("--warmup", o.warmup, "Untimed steps first (default 1)");
-  sub.add_option("--steps", o.steps, "Steps that are timed (default 3; 50 with --train)");
+  sub.add_option("--steps", o.steps, "Timed steps (default 3; 50 with --train)");
   sub.add_option("--every", o.every, "Steps between two heartbeats (default 1)");
   sub.add_option("--seed", o.seed, "Seed of weights and tokens")->check(whole_number());
   sub.add_option("--heartbeat", o.heartbeat, "Append heartbeat JSONL to this file");

@@ -179,8 +179,8 @@ void add_run(Program& program) {
         if (given.count("--steps") == 0) checked.steps = kTrainingSteps;
         if (given.count("--warmup") > 0)
           throw InputError(
-              "run --train: the first step is apart, and there are no others that are not timed; "
-              "drop --warmup");
+              "run --train: only the first step is untimed, and no flag adds others; drop "
+              "--warmup");
         return train(program.settings, checked);
       });
   declare(*sub, *options);

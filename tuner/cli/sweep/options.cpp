@@ -50,8 +50,7 @@ void declare(CLI::App& sub, SweepOptions& o) {
   sub.add_flag("--counters", o.counters,
                "After those: DRAM, L2 and tensor-pipe shares of their peaks, DRAM bytes (through "
                "CUPTI; see nsatune db counters)");
-  CLI::Option* worker =
-      sub.add_option("--worker", o.worker, "A worker of yours, as a shell command");
+  CLI::Option* worker = sub.add_option("--worker", o.worker, "Your worker, as a shell command");
   sub.add_flag("--with-ours", o.with_ours,
                "With --worker: measure the built-in variants too, interleaved with the worker's")
       ->needs(worker);
@@ -66,7 +65,7 @@ void declare(CLI::App& sub, SweepOptions& o) {
       "--json-lines", o.json_lines,
       "One JSON object on stdout for each event while it runs; the last one is the report");
   sub.add_flag("--accept-noise", o.accept_noise,
-               "Let samples count that were taken while the machine was busy, throttled or shared");
+               "Count samples taken while the machine was busy, throttled or shared, too");
   sub.add_flag("--print-spec", o.print_spec,
                "Print the sweep.json that the preset and flags amount to; measure nothing");
   sub.add_flag("--strict", o.strict,

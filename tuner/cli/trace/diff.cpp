@@ -62,7 +62,7 @@ ExitCode print_diff(const Settings& settings, const DiffOptions& options) {
 void add_trace_diff(Program& program, CLI::App& trace) {
   auto options = std::make_shared<DiffOptions>();
   CLI::App* sub = trace.add_subcommand(
-      "diff", "Compare two traces: steps, stages, kernels; better, worse or not to be told");
+      "diff", "Compare two traces: steps, stages, kernels; better, worse or undecided");
   sub->fallthrough();
   sub->footer(
       "A folder, as trace record leaves it, is a job: each of its ranks is compared with the same "
@@ -83,7 +83,7 @@ void add_trace_diff(Program& program, CLI::App& trace) {
   sub->add_option("--more-b", options->more_b, "Another run of B's program (repeatable)")
       ->allow_extra_args(false);
   sub->add_option("--margin", options->margin_percent,
-                  "Differences up to that many percent are neutral (default 2)")
+                  "Differences of up to this many percent are neutral (default 2)")
       ->check(CLI::Range(0.0, 100.0))
       ->check([](const std::string& text) {  // NaN passes a range
         return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a percentage" : "";

@@ -236,26 +236,25 @@ void add_options(CLI::App& sub, RecordOptions& o) {
   sub.add_option("command", o.command, "The program and its arguments, after --")->required();
   sub.add_option("-o,--output", o.folder, "Folder for the traces (default: trace)");
   sub.add_option("--steps", o.steps,
-                 "Record that many steps: NVTX ranges such as \"step 3\", or in PyTorch what ends "
-                 "with an optimizer")
+                 "Record N steps: NVTX ranges such as \"step 3\", or in PyTorch everything up to "
+                 "the end of an optimizer step")
       ->check(whole_number());
   sub.add_option("--calls", o.calls, "Record N launches")->check(whole_number());
-  sub.add_option("--skip", o.skip, "Leave out that many steps or calls first")
-      ->check(whole_number());
-  sub.add_option("--warmup", o.warmup, "Then trace that many and throw them away")
+  sub.add_option("--skip", o.skip, "Skip the first N steps or calls")->check(whole_number());
+  sub.add_option("--warmup", o.warmup, "Then trace N steps or calls and discard them")
       ->check(whole_number());
   CLI::Option* step_name =
       sub.add_option("--step-name", o.step_name, "Name of the NVTX range that is a step");
   sub.add_option("--step-kernel", o.step_kernel,
-                 "A step begins with each launch of a kernel with that in its name (C++ programs)")
+                 "A step begins at each launch of a kernel whose name contains this (C++ programs)")
       ->excludes(step_name);
-  sub.add_option("--seconds", o.seconds, "Record that long from the first CUDA call on: 30s, 2m");
-  sub.add_option("--skip-seconds", o.skip_seconds, "Leave out that long first: 10s");
+  sub.add_option("--seconds", o.seconds, "Record for this long after the first CUDA call: 30s, 2m");
+  sub.add_option("--skip-seconds", o.skip_seconds, "Skip this long first: 10s");
   sub.add_flag("--profiler-api", o.profiler_api,
                "Record between cudaProfilerStart and cudaProfilerStop");
-  CLI::Option* hang_after =
-      sub.add_option("--hang-after", o.hang_after,
-                     "When nothing ends on the GPU for so long, write down where it stands: 120s");
+  CLI::Option* hang_after = sub.add_option(
+      "--hang-after", o.hang_after,
+      "When nothing finishes on the GPU for this long, write down what it is executing: 120s");
   sub.add_flag("--end-on-hang", o.end_on_hang, "Then end the program (exit code 124)")
       ->needs(hang_after);
   sub.add_flag("--all-calls", o.all_calls, "Record cudaGetDevice and the like too");
@@ -275,7 +274,8 @@ void add_options(CLI::App& sub, RecordOptions& o) {
                  "Only modules whose path or class fits a pattern: layers.*.attn")
       ->delimiter(',');
   sub.add_flag("--keep-spools", o.keep_spools, "Keep the raw records beside the traces");
-  sub.add_option("--library", o.library, "The library that records, where it is elsewhere");
+  sub.add_option("--library", o.library,
+                 "Path of the recording library, if it is not beside the program");
 }
 
 }  // namespace

@@ -165,9 +165,10 @@ void add_trace_summary(Program& program, CLI::App& trace) {
       ->check(whole_number());
   summary->add_option("--step", options->selection.steps, "Only these steps, by number: 3 or 3-7");
   summary->add_option("--time", options->selection.time,
-                      "Only what begins then, from the first event on: 10ms-1.5s");
+                      "Only what begins in this interval, counted from the first event: 10ms-1.5s");
   summary->add_option("--stream", options->selection.stream, "Only operations of this stream");
-  summary->add_option("--name", options->selection.name, "Only operations with this in their name");
+  summary->add_option("--name", options->selection.name,
+                      "Only operations whose name contains this");
   summary->add_option("--csv", options->csv,
                       "One table as CSV, by its name in --json: kernels_by_name, operators, steps");
   summary->add_option("--html", options->html,

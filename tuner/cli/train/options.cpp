@@ -48,7 +48,7 @@ training::LearningRate rate_from(const TrainOptions& o, const tuner::TrainingSet
   const bool falls = rate.schedule != training::RateSchedule::constant;
   if (!falls && o.rate_steps)
     throw InputError(
-        "--lr-steps: a constant rate does not end; say --lr-schedule linear or cosine");
+        "--lr-steps: a constant learning rate has no end; use --lr-schedule linear or cosine");
   if (falls && rate.total_steps == 0)
     throw InputError(fmt::format(
         "--lr-schedule: {} falls over the whole training; say how many steps that is by --lr-steps",
@@ -68,7 +68,7 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
   CLI::Option* train = sub.add_flag(
       "--train", o.on,
       runs ? "Train: forward, backward, clipping and AdamW in each step (docs/training.md)"
-           : "Of a training step: gradients, optimizer and kept activations too");
+           : "A training step: includes gradients, optimizer state and kept activations");
   const auto of_training = [train](CLI::Option* option) { return option->needs(train); };
   of_training(sub.add_option("--accumulate", o.accumulate,
                              "Batches whose gradients one step adds up (default 1)"));
@@ -91,7 +91,7 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
                              "Folder that the checkpoint is written to at the "
                              "end (safetensors)"));
   of_training(sub.add_option("--save-every", o.save_every, "Also save every N steps"));
-  of_training(sub.add_option("--resume", o.resume, "Folder of a checkpoint to go on from"));
+  of_training(sub.add_option("--resume", o.resume, "Folder of a checkpoint to continue from"));
   of_training(sub.add_option("--lr", o.rate, "Learning rate (default 2e-4)"));
   of_training(sub.add_option("--lr-schedule", o.rate_schedule,
                              "constant (default), or linear or cosine to 0 at --lr-steps"));
@@ -106,13 +106,14 @@ void declare_train(CLI::App& sub, TrainOptions& o, bool runs) {
                              "Refuse what needs more than this, such as 80GiB (default: what the "
                              "device has free)"));
   CLI::Option* allocator =
-      of_training(sub.add_option("--allocator", o.allocator,
-                                 "How memory is asked for on a GPU: cudaMalloc (default), or "
-                                 "cudaMallocAsync from a pool"))
+      of_training(
+          sub.add_option(
+              "--allocator", o.allocator,
+              "How GPU memory is allocated: cudaMalloc (default), or cudaMallocAsync from a pool"))
           ->check(CLI::IsMember({"cudaMalloc", "cudaMallocAsync"}));
-  of_training(sub.add_option("--pool-keep", o.pool_keep,
-                             "How much of what was given back the pool of cudaMallocAsync keeps, "
-                             "such as 1GiB (default 0)"))
+  of_training(sub.add_option(
+                  "--pool-keep", o.pool_keep,
+                  "How much freed memory cudaMallocAsync's pool keeps, such as 1GiB (default 0)"))
       ->needs(allocator);
 }
 
@@ -174,7 +175,8 @@ training::TrainingConfig training_config(const TrainOptions& o, const RunPlan& p
   require_between("--weight-decay", config.optimizer.weight_decay, 0, 1e3);
   require_between("--clip", config.optimizer.max_norm, 0, 1e9);
   if (o.save_every < 0) throw InputError("--save-every: a number of steps, or 0");
-  if (o.save_every > 0 && !o.save) throw InputError("--save-every: say where to by --save");
+  if (o.save_every > 0 && !o.save)
+    throw InputError("--save-every: needs --save, the folder to save to");
   return config;
 }
 

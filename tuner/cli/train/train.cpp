@@ -123,7 +123,8 @@ std::unique_ptr<device::RunAllocator> allocator_of(const TrainOptions& o, const 
   const std::string name = o.allocator.value_or("cudaMalloc");
   const bool pool = name == "cudaMallocAsync";
   if (o.pool_keep && !pool)
-    throw InputError("--pool-keep is of a pool: take --allocator cudaMallocAsync, or drop it");
+    throw InputError(
+        "--pool-keep: only a pool keeps memory; add --allocator cudaMallocAsync, or drop it");
   if (!device.on_gpu()) {
     if (o.allocator) throw InputError("--allocator " + name + " is a GPU's; --device cpu has none");
     return nullptr;

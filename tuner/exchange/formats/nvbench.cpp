@@ -47,7 +47,7 @@ void require_beside(const std::string& name, const std::string& where) {
   if (name.empty() || name.front() == '/' || name.find("..") != std::string::npos ||
       name.find('\0') != std::string::npos)
     throw InputError(where + ": names the sidecar '" + name.substr(0, 80) +
-                     "', which does not lie beside it");
+                     "', which is not beside it");
 }
 
 std::vector<std::int64_t> samples_of(const Tree& state, const Input& input) {

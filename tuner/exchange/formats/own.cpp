@@ -99,11 +99,11 @@ RunHead run_head(const Tree& entry, const std::string& where) {
 
 void require_consistent(const Run& run, const std::string& where) {
   if ((run.state == RunState::open) == run.ended_at.has_value())
-    throw InputError(where + ": a run has an end exactly where it is not open");
+    throw InputError(where + ": a run has an end if and only if it is not open");
   std::set<std::string> keys;
   for (const EnvironmentFact& fact : run.environment.facts) {
     if (!keys.insert(fact.key).second)
-      throw InputError(where + ": the fact " + fact.key.substr(0, 80) + " stands twice");
+      throw InputError(where + ": the fact " + fact.key.substr(0, 80) + " appears twice");
   }
 }
 
