@@ -188,9 +188,9 @@ std::string engaged_text(const Json& r) {
   const auto telemetry = r.find("telemetry");
   if (telemetry != r.end() && telemetry->contains("unmeasured")) {
     for (const Json& one : telemetry->at("unmeasured"))
-      lines += fmt::format("    not measured at such lengths: {}, {} ({} calls)\n",
-                           text(one, "stage"), text(one, "basis"),
-                           one.at("calls").get<std::int64_t>());
+      lines +=
+          fmt::format("    not measured at such lengths: {}, {} ({} calls)\n", text(one, "stage"),
+                      text(one, "basis"), one.at("calls").get<std::int64_t>());
   }
   const auto slow = r.at("slow_path_calls").get<std::int64_t>();
   if (slow > 0) lines += fmt::format("    SLOW PATH: {} calls\n", slow);

@@ -76,8 +76,12 @@ TEST_CASE("an env file is what a shell sources, and the same as the document", "
   const auto values = sourced(folder, "nsa.env");
   CHECK(values.size() == document["values"].size());
   CHECK(values.contains("NSA_SEL_RANGES_V2"));
-  // masked won at every length, but its work grows faster, and a switch has no end.
-  CHECK_FALSE(values.contains("NSA_FORCE_SEL_MASK"));
+  // masked won at every length, but its work grows faster, and a switch has no end: it is for the
+  // lengths of the config, and without any it is not.
+  CHECK(values.at("NSA_FORCE_SEL_MASK") == "1");
+  CHECK(text_of(folder, "nsa.env").find("for lengths up to seq_len") != std::string::npos);
+  REQUIRE(nsatune(folder, "tune --emit env --for nsa-vibe -o any_length.env").exit_code == 0);
+  CHECK_FALSE(sourced(folder, "any_length.env").contains("NSA_FORCE_SEL_MASK"));
   CHECK(values.contains("NSA_GATE_COMPILE"));
   for (const auto& [name, value] : values) CHECK(document["values"][name] == value);
 }

@@ -62,7 +62,7 @@ TEST_CASE("a text that names no variant is refused with what is wrong", "[schema
   CHECK(refused("/masked").find("no stage") != std::string::npos);
   CHECK(refused("ranges/").find("no name") != std::string::npos);
   CHECK(refused("a+/b").find("no stage") != std::string::npos);
-  CHECK(refused("a/b c").find("other characters") != std::string::npos);
+  CHECK(refused("a/b c").find("characters other than") != std::string::npos);
   CHECK(refused("a/b.bq").find("no number") != std::string::npos);
   CHECK(refused("a/b.bq=").find("no number") != std::string::npos);
   CHECK(refused("a/b.bq=6x").find("no number") != std::string::npos);
