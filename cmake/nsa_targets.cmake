@@ -1,8 +1,8 @@
 # How our targets are made: one warnings target, one sanitizer setting, one form of test.
 
 # A compiler cache where there is one; -D NSA_CCACHE= turns it off. Paths below the source folder count as relative, so
-# that another clone finds what this one compiled. With precompiled headers ccache has to be told that their macros are
-# what they were.
+# that another clone finds what this one compiled, but for what includes precompiled headers: those hold paths. With
+# these ccache has to be told that their macros are what they were.
 find_program(NSA_CCACHE ccache)
 mark_as_advanced(NSA_CCACHE)
 if(NSA_CCACHE AND PROJECT_IS_TOP_LEVEL)
