@@ -54,7 +54,7 @@ bool is_header(std::string_view line) {
 
 /// The last line, of heartbeats the one that counts all before it.
 std::string_view last_line(std::string_view text) {
-  text = trimmed(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
+  text = text.substr(0, text.find_last_not_of(" \t\r\n") + 1);
   return text.substr(text.find_last_of('\n') + 1);
 }
 
