@@ -35,7 +35,7 @@ AskedShape shape_from(const Settings& settings, const AskedProblem& o, Backend b
   p.selection.overlap = o.overlap;
   p.direction = from_string<Direction>(o.direction).value();
   require_valid(p, "the shape");
-  return {std::move(p), plan.switches};
+  return {std::move(p), plan.switches, o.context_len > 0 || plan.length_given};
 }
 
 Problem problem_from(const Settings& settings, const AskedProblem& asked, Backend backend) {

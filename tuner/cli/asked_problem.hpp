@@ -17,10 +17,12 @@ struct AskedProblem {
   std::string direction = "forward";
 };
 
-/// The problem, and what a config says of the runtime's variables.
+/// The problem, what a config says of the runtime's variables, and whether flags or a config say
+/// how long it is.
 struct AskedShape {
   Problem problem;
   std::vector<tuner::ConfigSwitch> switches;
+  bool length_given = false;
 };
 
 /// Declares --preset, --config, --ignore-unknown, --seq-len, --context-len, --batch, --dtype and

@@ -72,10 +72,11 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
     return explain_foreign(settings, *foreign,
                            problem_from(settings, o.asked, foreign->table.device.backend));
   const tuner::Project* project = o.project ? &tuner::find_project(*o.project) : nullptr;
-  const auto [problem, switches] = shape_from(settings, o.asked, device.backend);
+  const AskedShape shape = shape_from(settings, o.asked, device.backend);
+  const Problem& problem = shape.problem;
   EnvSnapshot environment = environment_of(o);
-  const reports::ConfigOrigins origins = origins_of(environment, switches);
-  environment = with_switches(settings, std::move(environment), switches);
+  const reports::ConfigOrigins origins = origins_of(environment, shape.switches);
+  environment = with_switches(settings, std::move(environment), shape.switches);
   if (review) review->environment = environment;
   const Router router =
       review ? make_router(settings, std::move(*review))

@@ -39,12 +39,10 @@ AskedClass class_for(const Settings& settings, const EmitOptions& o, Backend bac
   }
   Settings silent = settings;  // keys of a config that say nothing of the class are no news here
   silent.quiet = true;
-  const Problem problem = problem_from(silent, o.asked, backend);
-  const ProblemClass asked = class_of(problem);
-  const bool length_given =
-      o.asked.context_len > 0 || make_run_plan(o.asked.run, backend).length_given;
+  const AskedShape shape = shape_from(silent, o.asked, backend);
+  const ProblemClass asked = class_of(shape.problem);
   if (std::ranges::find(classes, asked) != classes.end())
-    return {asked, length_given ? std::optional(problem) : std::nullopt};
+    return {asked, shape.length_given ? std::optional(shape.problem) : std::nullopt};
   throw InputError(fmt::format("--emit: nothing was decided for {}; there is {}", to_string(asked),
                                listed(classes)));
 }
