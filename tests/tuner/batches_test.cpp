@@ -1,6 +1,10 @@
 // Which contests share worker processes.
 #include "pool/batches.hpp"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "catch.hpp"
 #include "harness.hpp"
 
@@ -63,4 +67,40 @@ TEST_CASE("a batch ends by its time and by its count, and one contest always fit
   CHECK(text_of(make_batches(plan, 3, 12)) == "[c40 a40][b40][d40]");
   CHECK(text_of(make_batches(plan, 100, 3)) == "[c40 a40 b40][d40]");
   CHECK(make_batches({}, 3, 12).empty());
+}
+
+namespace {
+
+/// Batches of so many contests.
+std::vector<tuner::Batch> batches_of(std::vector<std::size_t> counts) {
+  std::vector<tuner::Batch> batches;
+  for (const std::size_t count : counts) batches.emplace_back(count);
+  return batches;
+}
+
+std::vector<std::size_t> side_by_side(std::vector<std::size_t> counts, std::size_t crews) {
+  const auto batches = batches_of(std::move(counts));
+  std::vector<std::size_t> runs;
+  for (std::size_t i = 0; i < batches.size(); i += runs.back())
+    runs.push_back(tuner::some_batches(batches, i, crews).size());
+  return runs;
+}
+
+}  // namespace
+
+TEST_CASE("batches of a few contests run side by side, those of many by themselves", "[tuner]") {
+  using Counts = std::vector<std::size_t>;
+  CHECK(side_by_side({40, 30, 8, 2, 1, 1, 1, 1}, 4) == Counts{1, 1, 1, 4, 1});
+  CHECK(side_by_side({3, 3, 3, 3}, 4) == Counts{3, 1});
+  CHECK(side_by_side({3, 9}, 4) == Counts{1, 1});
+  CHECK(side_by_side({9, 1, 1}, 1) == Counts{1, 1, 1});
+  CHECK(side_by_side({}, 4).empty());
+}
+
+TEST_CASE("a crew has contests of one batch alone", "[tuner]") {
+  using Crews = std::vector<std::size_t>;
+  CHECK(tuner::crews_of(batches_of({1, 1, 2}), 4) == Crews{0, 1, 2, 2});
+  CHECK(tuner::crews_of(batches_of({5, 1}), 4) == Crews{0, 1, 2, 0, 1, 3});
+  CHECK(tuner::crews_of(batches_of({9}), 4) == Crews{0, 1, 2, 3, 0, 1, 2, 3, 0});
+  CHECK(tuner::crews_of(batches_of({3}), 1) == Crews{0, 0, 0});
 }

@@ -107,6 +107,18 @@ TEST_CASE("what takes milliseconds is measured at a second length while that is 
   CHECK(left_out(quick, 700, {"loop", 1, 0}));
 }
 
+TEST_CASE("what may take long is known from shorter lengths", "[tuner]") {
+  Outlook outlook;
+  const auto slow = [&](std::int64_t length, const char* name) {
+    return outlook.is_slow(contest_at(length), candidate_of({name, 1, 0}));
+  };
+  CHECK_FALSE(slow(1024, "loop"));  // nobody knows
+  add(outlook, 1024, {{"quick", 1, 1000}, {"loop", 1, 2e6}});
+  CHECK_FALSE(slow(2048, "loop"));  // 8 ms where it grows with the square
+  CHECK(slow(4096, "loop"));
+  CHECK_FALSE(slow(4096, "quick"));
+}
+
 TEST_CASE("times outgrow their order no longer than the window and the blocks fill", "[tuner]") {
   Outlook outlook;
   add(outlook, 128, {{"batched", 1, 1000}, {"loop", 1, 1e7}});

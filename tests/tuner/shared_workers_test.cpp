@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -198,4 +199,121 @@ TEST_CASE("a sweep that is stopped leaves no process that lives beside another",
   sink.after_row = nullptr;
   CHECK(run_sweep(input, sink, notes).complete);
   CHECK(sink.rows.size() == 3 * 16);
+}
+
+namespace {
+
+tuner::SweepInput in_crews(tuner::SweepInput input, std::size_t crews = 2) {
+  input = together(std::move(input));
+  input.crews = crews;
+  return input;
+}
+
+/// Whether the variants of all contests were prepared before the first sample of any.
+bool all_ready_first(const tuner::SweepInput& input) {
+  MemorySink sink;
+  Notes notes;
+  CHECK(run_sweep(input, sink, notes).complete);
+  std::int64_t measured = std::numeric_limits<std::int64_t>::max(), ready = 0;
+  for (const Measurement& row : sink.rows) {
+    measured = std::min(measured, row.samples.front().start_ns);
+    if (!row.control) ready = std::max(ready, row.workspace_bytes.value());
+  }
+  CHECK(own_children().empty());
+  return ready < measured;
+}
+
+}  // namespace
+
+TEST_CASE("contests of several crews get ready before the first of them measures", "[tuner]") {
+  CHECK(all_ready_first(in_crews(input_of("tells_when"))));
+  CHECK_FALSE(all_ready_first(together(input_of("tells_when"))));
+  const auto two_lengths = sweep_input(small_spec({"40", "50"}), {fake("tells_when")});
+  CHECK(all_ready_first(in_crews(two_lengths)));
+}
+
+TEST_CASE("crews measure one after the other, the contests in their order", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  CHECK(run_sweep(in_crews(input_of("fine")), sink, notes).complete);
+  CHECK(sink.rows.size() == 3 * 16);
+  std::vector<std::pair<Problem, std::int64_t>> order;  // of contests and processes
+  std::int64_t last = 0;
+  for (const Measurement& row : sink.rows) {
+    CHECK(row.samples.front().start_ns >= last);
+    last = row.samples.back().start_ns;
+    if (order.empty() || order.back() != std::pair(row.problem, row.process))
+      order.emplace_back(row.problem, row.process);
+  }
+  CHECK(order.size() == 6);
+}
+
+TEST_CASE("two lengths of a stage never share a process in crews", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  const auto input = sweep_input(small_spec({"40", "50", "60"}), {fake("tells_pid")});
+  CHECK(run_sweep(in_crews(input), sink, notes).complete);
+  std::map<std::int64_t, std::set<std::int64_t>> lengths;
+  for (const Measurement& row : sink.rows)
+    lengths[row.workspace_bytes.value_or(0)].insert(row.problem.max_seq_len());
+  CHECK(lengths.size() == 6);
+  for (const auto& [pid, of_pid] : lengths) CHECK(of_pid.size() == 1);
+}
+
+TEST_CASE("what misbehaves in crews costs what it costs alone", "[tuner]") {
+  // The second contest of a crew is prepared in the process that the first one ends.
+  for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring",
+                           "loses_context_preparing", "out_of_memory", "hang_prepare"}) {
+    INFO(mode);
+    MemorySink sink;
+    Notes notes;
+    const auto report = run_sweep(in_crews(input_of(mode, 1)), sink, notes);
+    CHECK(report.complete);
+    CHECK(report.failures == 3);
+    for (const char* name : {"good", "other"}) {
+      std::size_t visits = 0;
+      for (const Measurement& row : sink.of(name)) visits += !row.control;
+      CHECK(visits == 3 * 4);
+    }
+    CHECK(own_children().empty());
+  }
+}
+
+TEST_CASE("what finds no memory beside the contest before it is prepared in its turn", "[tuner]") {
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(in_crews(input_of("most_handles")), sink, notes);
+  CHECK(report.failures == 0);
+  CHECK(sink.rows.size() == 3 * 16);
+  auto small = in_crews(input_of("tells_when"));
+  small.device.memory_bytes = 1;
+  CHECK_FALSE(all_ready_first(small));
+}
+
+TEST_CASE("a sweep in crews that is stopped leaves no process, and goes on where it was",
+          "[tuner]") {
+  static std::atomic<bool> stop;
+  stop = false;
+  MemorySink sink;
+  sink.after_row = [](std::size_t rows) { stop = rows >= 5; };
+  Notes notes;
+  auto input = in_crews(input_of("fine"));
+  input.stop = &stop;
+  CHECK(run_sweep(input, sink, notes).stopped);
+  CHECK(own_children().empty());
+  stop = false;
+  input.earlier = sink.rows;
+  sink.after_row = nullptr;
+  CHECK(run_sweep(input, sink, notes).complete);
+  CHECK(sink.rows.size() == 3 * 16);
+}
+
+TEST_CASE("crews are as many as a host and its device have room for", "[tuner]") {
+  Device device;
+  CHECK(tuner::crews_for(device, 2) == 1);  // nobody knows its memory
+  device.memory_bytes = std::int64_t{16} << 30;
+  CHECK(tuner::crews_for(device, 2) == 1);
+  device.memory_bytes = std::int64_t{1} << 40;
+  CHECK(tuner::crews_for(device, 2) <= 4);
+  CHECK(tuner::crews_for(device, 100'000) == 1);
 }

@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <thread>
+
+#include "nsa/tuner/sweep.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -41,6 +44,49 @@ std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t mos
     ++at;
   }
   return batches;
+}
+
+std::span<const Batch> some_batches(const std::vector<Batch>& batches, std::size_t first,
+                                    std::size_t crews) {
+  const auto rest = std::span(batches).subspan(first);
+  std::size_t count = 0, contests = 0;
+  while (count < rest.size() && count < crews && (count == 0 || contests < 2 * crews)) {
+    if (count > 0 && rest[count].size() >= 2 * crews) break;  // enough for all by itself
+    contests += rest[count++].size();
+  }
+  return rest.first(count);
+}
+
+std::size_t crews_for(const Device& device, std::int64_t processes) {
+  // A process compiles and loads on two cores at most, and its context takes half a gigabyte.
+  constexpr std::int64_t kMost = 4, kCores = 2, kBytes = std::int64_t{8} << 30;
+  const std::int64_t cores = std::thread::hardware_concurrency();
+  const std::int64_t by_memory = device.memory_bytes.value_or(0) / (kBytes * processes);
+  return static_cast<std::size_t>(
+      std::clamp<std::int64_t>(std::min(cores / (kCores * processes), by_memory), 1, kMost));
+}
+
+std::vector<std::size_t> crews_of(std::span<const Batch> batches, std::size_t crews) {
+  std::vector<std::size_t> of_batch(batches.size(), 1);
+  // The next one to the batch whose crews have the most to do.
+  const auto load = [&](std::size_t b) {
+    return static_cast<double>(batches[b].size()) / static_cast<double>(of_batch[b]);
+  };
+  for (std::size_t spare = crews - std::min(crews, batches.size()); spare > 0; --spare) {
+    std::size_t most = 0;
+    for (std::size_t b = 1; b < batches.size(); ++b)
+      if (load(b) > load(most)) most = b;
+    // Starting takes as long as what a crew of its own would save of one contest or two.
+    if (load(most) <= 2) break;
+    ++of_batch[most];
+  }
+  std::vector<std::size_t> found;
+  std::size_t first = 0;
+  for (std::size_t b = 0; b < batches.size(); ++b) {
+    for (std::size_t i = 0; i < batches[b].size(); ++i) found.push_back(first + i % of_batch[b]);
+    first += of_batch[b];
+  }
+  return found;
 }
 
 }  // namespace nsa::tuner

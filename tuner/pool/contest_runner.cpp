@@ -73,16 +73,34 @@ void ContestRunner::restore(const Measurement& row) {
     found->add_visit(block, row);
 }
 
+std::optional<std::string> ContestRunner::why_left_out(const Contestant& contestant,
+                                                       const Outlook& outlook,
+                                                       bool keep_rivals) const {
+  if (contestant.out || contestant.control || contestant.visited()) return std::nullopt;
+  auto why = outlook.hopeless(contest_, contestant.candidate, policy_.give_up_ratio);
+  if (why && keep_rivals && outlook.rivals(contest_, contestant.candidate, policy_.give_up_ratio))
+    return std::nullopt;
+  return why;
+}
+
 void ContestRunner::leave_out(const Outlook& outlook, bool keep_rivals) {
   for (Contestant& contestant : contestants_) {
-    if (contestant.out || contestant.control || contestant.visited()) continue;
-    const auto why = outlook.hopeless(contest_, contestant.candidate, policy_.give_up_ratio);
-    if (!why) continue;
-    if (keep_rivals && outlook.rivals(contest_, contestant.candidate, policy_.give_up_ratio))
-      continue;
-    contestant.out = true;
-    contestant.left_out = *why;
+    contestant.slow = outlook.is_slow(contest_, contestant.candidate);
+    if (auto why = why_left_out(contestant, outlook, keep_rivals)) {
+      contestant.out = true;
+      contestant.left_out = std::move(*why);
+    }
   }
+}
+
+void ContestRunner::get_ready_ahead(const Outlook& outlook, bool keep_rivals) {
+  for (const Contestant& contestant : contestants_)
+    if (contestant.out || contestant.visited() || !contestant.noisy.empty()) return;
+  workers_.get_ready_ahead([&](const Contestant& contestant) {
+    return !outlook.is_slow(contest_, contestant.candidate) &&
+           !why_left_out(contestant, outlook, keep_rivals) &&
+           !shared_.verified.find_wrong(contestant.candidate, contest_.problem);
+  });
 }
 
 bool ContestRunner::take_back() {

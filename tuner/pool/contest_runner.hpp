@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ class ContestRunner {
   /// `earlier`: rows of this contest from before; `folder`: an empty place for files.
   ContestRunner(Shared& shared, const Contest& contest,
                 const std::vector<const Measurement*>& earlier, const std::string& folder);
+  /// Its processes are those of this crew.
+  void join(std::size_t crew) { workers_.join(crew); }
+  /// Has all of its processes prepare it while the caller does something else than measure; not
+  /// what has rows from before. `outlook`, `keep_rivals`: as leave_out() will be asked.
+  void get_ready_ahead(const Outlook& outlook, bool keep_rivals);
   /// Measures what is missing of its process number `index` (0, 1, ...) in the processes of this
   /// turn; calls `after_visit` with each variant that was visited. Throws Interrupted.
   void run_process(std::int64_t index, const std::function<void(const Candidate&)>& after_visit);
@@ -34,6 +40,8 @@ class ContestRunner {
 
  private:
   void restore(const Measurement& row);
+  std::optional<std::string> why_left_out(const Contestant& contestant, const Outlook& outlook,
+                                          bool keep_rivals) const;
   void run_rounds(std::int64_t process, const std::function<void(const Candidate&)>& after_visit);
   void run_round(std::int64_t process, std::int64_t round,
                  const std::function<void(const Candidate&)>& after_visit);

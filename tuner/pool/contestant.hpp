@@ -30,6 +30,7 @@ struct Contestant {
   bool eligible = true;  // false: a baseline or a slow path, which is measured but never chosen
   bool out = false;      // failed: has its one row, gets no more
   bool told_given_up = false;
+  bool slow = false;  // by shorter lengths: prepared in its turn, so that nobody waits for it
   std::map<std::int64_t, std::string> beaten;  // by process: why it gets no more visits there
   std::string left_out;                        // why shorter lengths keep it out; it has no row yet
 

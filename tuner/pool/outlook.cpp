@@ -185,6 +185,14 @@ std::optional<std::string> Outlook::hopeless(const Contest& contest, const Candi
       by_orders ? "orders of both" : "trend so far");
 }
 
+bool Outlook::is_slow(const Contest& contest, const Candidate& candidate) const {
+  constexpr double kSlowNs = 2e7;
+  const auto history = history_of(all_, contest, candidate);
+  if (!history) return false;
+  const double times = ratio(length_of(contest.problem), history->last->length);
+  return history->last->own_ns * times * times > kSlowNs;
+}
+
 bool Outlook::rivals(const Contest& contest, const Candidate& candidate,
                      double give_up_ratio) const {
   const auto history = history_of(users_, contest, candidate);

@@ -36,6 +36,9 @@ class Outlook {
   /// where it may, or where nobody knows.
   std::optional<std::string> hopeless(const Contest& contest, const Candidate& candidate,
                                       double give_up_ratio) const;
+  /// Whether a launch of the candidate may take long, by what shorter lengths took; not where
+  /// nobody knows.
+  bool is_slow(const Contest& contest, const Candidate& candidate) const;
   /// Whether the users' programs need its time: it is the fastest row of one of their best two
   /// paths, and may come within `give_up_ratio` of the best one.
   bool rivals(const Contest& contest, const Candidate& candidate, double give_up_ratio) const;

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <sstream>
 
 #include "plan/contest_id.hpp"
@@ -68,7 +69,8 @@ class Sweep {
                 .power_limits = power_limits_,
                 .neighbours = neighbours_},
         earlier_(group_by_contest(input.earlier)) {
-    if (input.together) turn_.set_lanes(static_cast<std::size_t>(input.spec.policy.processes));
+    if (input.together)
+      turn_.set_lanes(static_cast<std::size_t>(input.spec.policy.processes), input.crews);
     for (const Measurement& row : input.earlier) verified_.restore(row);
     if (input.next_plan) kept_.keep_all(input.earlier);
   }
@@ -106,9 +108,12 @@ class Sweep {
     const bool alone = input_.trace || input_.counters;
     const double most_s = turn_.lanes() > 1 ? kTogetherBatchS : kBatchS;
     const auto batches = make_batches(plan, most_s, alone ? 1 : kBatchContests);
-    return std::all_of(batches.begin(), batches.end(), [&](const Batch& batch) {
-      return !interrupt_.requested() && run_batch(batch);
-    });
+    for (std::size_t i = 0; i < batches.size();) {
+      const auto some = some_batches(batches, i, turn_.crews());
+      if (interrupt_.requested() || !run_batches(some)) return false;
+      i += some.size();
+    }
+    return true;
   }
 
   /// The contests that the rows so far ask for. A resume finds rows of later plans, too: they do
@@ -139,17 +144,27 @@ class Sweep {
     }
   }
 
-  bool run_batch(const Batch& batch) {
-    std::vector<std::unique_ptr<ContestRunner>> runners;
+  using Runners = std::vector<std::unique_ptr<ContestRunner>>;
+
+  /// They have fresh processes.
+  bool run_batches(std::span<const Batch> batches) {
+    Runners runners;
     const std::vector<const Measurement*> none;
-    for (const Contest* contest : batch) {
-      const auto found = earlier_.find(contest->id);
-      runners.push_back(std::make_unique<ContestRunner>(
-          shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
+    const std::vector<std::size_t> crews = crews_of(batches, turn_.crews());
+    for (const Batch& batch : batches) {
+      for (const Contest* contest : batch) {
+        const auto found = earlier_.find(contest->id);
+        runners.push_back(std::make_unique<ContestRunner>(
+            shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
+        runners.back()->join(crews[runners.size() - 1]);
+      }
     }
     bool complete = true;
     try {
-      run_processes(runners);
+      if (turn_.lanes() > 1)
+        run_in_crews(runners);
+      else
+        run_processes(runners);
     } catch (const Interrupted&) {
       complete = false;
     }
@@ -159,20 +174,60 @@ class Sweep {
     return complete;
   }
 
-  void run_processes(const std::vector<std::unique_ptr<ContestRunner>>& runners) {
+  /// All processes of a contest live at once, and those of several contests get ready at once.
+  void run_in_crews(const Runners& runners) {
+    for (std::size_t i = 0; i < runners.size();) {
+      const std::size_t end = i + count_at_once(std::span(runners).subspan(i));
+      get_ready(std::span(runners).subspan(i, end - i));
+      for (; i < end; ++i) run_contest(*runners[i]);
+    }
+  }
+
+  /// How many of them, from the first on, may get ready at once.
+  std::size_t count_at_once(std::span<const std::unique_ptr<ContestRunner>> runners) const {
+    constexpr std::size_t kOfCrew = 2;
+    std::vector<const Contest*> contests;
+    for (const auto& runner : runners) {
+      contests.push_back(&runner->contest());
+      if (contests.size() > 1 && (contests.size() > kOfCrew * turn_.crews() ||
+                                  !fit_in_lanes(contests, turn_.lanes(), input_.device)))
+        return contests.size() - 1;
+    }
+    return contests.size();
+  }
+
+  void get_ready(std::span<const std::unique_ptr<ContestRunner>> runners) {
+    if (turn_.crews() == 1) return;  // each begins by itself
+    if (interrupt_.requested()) throw Interrupted{};
+    turn_.begin();
+    for (const auto& runner : runners) runner->get_ready_ahead(outlook_, of_spec_);
+    {
+      const Account account(report_.breakdown.start_s);
+      turn_.join_starts();
+    }
+    const Account account(report_.breakdown.prepare_s);
+    turn_.join_ahead();
+  }
+
+  void run_contest(ContestRunner& runner) {
     const std::int64_t processes = input_.spec.policy.processes;
-    const auto at_once = static_cast<std::int64_t>(turn_.lanes());
+    bool measured = false;
+    for (std::int64_t p = 0; p < processes; ++p) measured = run_process(runner, p) || measured;
+    runner.leave();
+    end_contest(runner, measured);
+  }
+
+  void run_processes(const Runners& runners) {
+    const std::int64_t processes = input_.spec.policy.processes;
     std::set<const Contest*> measured;
-    for (std::int64_t first = 0; first < processes; first += at_once) {
+    for (std::int64_t p = 0; p < processes; ++p) {
       for (const auto& runner : runners) {
-        for (std::int64_t p = first; p < first + at_once; ++p)
-          if (run_process(*runner, p)) measured.insert(&runner->contest());
-        const double done = static_cast<double>(std::min(first + at_once, processes));
+        if (run_process(*runner, p)) measured.insert(&runner->contest());
+        const double done = static_cast<double>(p + 1);
         if (measured.contains(&runner->contest()))
           time_left_.reach(numbers_.at(&runner->contest()), done / static_cast<double>(processes));
         runner->leave();
-        if (first + at_once == processes)
-          end_contest(*runner, measured.contains(&runner->contest()));
+        if (p + 1 == processes) end_contest(*runner, measured.contains(&runner->contest()));
       }
       turn_.end();  // the next process number has fresh ones
     }

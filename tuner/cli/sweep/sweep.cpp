@@ -371,6 +371,7 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.share = o.share || all_simulated(found);
   // What traces or counts takes a process to itself, and on a CPU idle workers take memory.
   input.together = device.backend == Backend::cuda && !o.worker && !o.trace && !o.counters;
+  if (input.together) input.crews = tuner::crews_for(device, spec.policy.processes);
   StoreSink sink(db);
   tuner::SweepReport report = tuner::run_sweep(input, sink, progress);
   line.clear();

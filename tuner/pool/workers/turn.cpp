@@ -27,18 +27,19 @@ Turn::Turn(const SweepInput& input, Interrupt& interrupt, Reporter& reporter,
   if (!input.share) lock_.emplace(input.lock_dir, input.device.uuid);
 }
 
-void Turn::set_lanes(std::size_t count) {
-  expects(count > 0 && !begun_, "one lane or more, before the turn begins");
+void Turn::set_lanes(std::size_t lanes, std::size_t crews) {
+  expects(lanes > 0 && crews > 0 && !begun_, "one lane or more, before the turn begins");
   const std::size_t workers = input_.workers.size();
-  slots_ = std::vector<Slot>(count * workers);
+  slots_ = std::vector<Slot>(lanes * crews * workers);
   for (std::size_t s = 0; s < slots_.size(); ++s) slots_[s].worker = s % workers;
-  lanes_ = count;
+  lanes_ = lanes;
+  crews_ = crews;
   lane_ = 0;
 }
 
 std::size_t Turn::place(std::size_t lane, std::size_t worker) const {
   const std::size_t workers = input_.workers.size();
-  expects(lane < lanes_ && worker < workers, "a lane and a worker of this turn");
+  expects(lane < lanes_ * crews_ && worker < workers, "a lane and a worker of this turn");
   return lane * workers + worker;
 }
 
@@ -57,6 +58,7 @@ void Turn::use(std::size_t lane) {
 void Turn::start_ahead() {
   if (lanes_ == 1 || begun_ || (lock_ && !lock_->try_lock())) return;
   begun_ = true;
+  // Of the first crew alone: what is planned may be one contest.
   for (std::size_t lane = 0; lane < lanes_; ++lane) ahead(lane, [](WorkerClient&) {});
 }
 
@@ -64,35 +66,63 @@ WorkerClient* Turn::lend(std::size_t worker) {
   if (!begun_ || lanes_ == 1) return nullptr;
   Slot& first = slot(0, worker);
   if (first.ahead.valid()) first.ahead.get();
+  first.started = {};
   return first.runs() ? first.client.get() : nullptr;
 }
 
 void Turn::ahead(std::size_t lane, std::function<void(WorkerClient&)> work) {
   Slot& slot = this->slot(lane, 0);
+  if (slot.ahead.valid()) {
+    slot.ahead = std::async(std::launch::async, [&slot, before = std::move(slot.ahead),
+                                                 work = std::move(work)]() mutable {
+      before.get();
+      if (slot.runs()) work(*slot.client);
+    });
+    return;
+  }
   const bool runs = slot.runs();
   if (!runs) {
-    slot.retired.clear();
-    slot.client = new_client(0);
+    renew(slot);
     if (!slot.client->launch().empty()) return;
   }
   slot.client->while_it_works(nullptr);  // that is for the thread that measures
-  slot.ahead = std::async(std::launch::async, [this, &slot, runs, work = std::move(work)] {
-    if (runs || slot.client->greet(input_.device.id, input_.spec.policy.deadline_s))
-      work(*slot.client);
+  std::promise<void> started;
+  slot.started = started.get_future();
+  slot.ahead = std::async(std::launch::async, [this, &slot, runs, work = std::move(work),
+                                               started = std::move(started)]() mutable {
+    const bool greeted =
+        runs || slot.client->greet(input_.device.id, input_.spec.policy.deadline_s);
+    started.set_value();
+    if (greeted && free_retired(slot)) work(*slot.client);
   });
 }
 
+void Turn::join_starts() {
+  for (Slot& slot : slots_) {
+    if (slot.started.valid()) slot.started.get();
+  }
+}
+
 void Turn::join_ahead() {
+  join_starts();
   for (Slot& slot : slots_) {
     if (slot.ahead.valid()) slot.ahead.get();
   }
 }
 
-std::unique_ptr<WorkerClient> Turn::new_client(std::size_t worker) {
-  const auto limit = worker_memory_limit(input_.workers[worker], input_.device, slots_.size());
-  auto client = std::make_unique<WorkerClient>(input_.workers[worker], limit, interrupt_);
-  if (input_.device.backend == Backend::cuda) client->stay_awake();
-  return client;
+std::size_t Turn::process_in(std::size_t lane) const {
+  const Slot& slot = slots_[place(lane, 0)];
+  return slot.runs() ? slot.number : 0;
+}
+
+/// Its client is that of a process that is yet to start.
+void Turn::renew(Slot& slot) {
+  const WorkerCommand& command = input_.workers[slot.worker];
+  const auto limit = worker_memory_limit(command, input_.device, slots_.size());
+  slot.client = std::make_unique<WorkerClient>(command, limit, interrupt_);
+  if (input_.device.backend == Backend::cuda) slot.client->stay_awake();
+  slot.retired.clear();
+  slot.number = ++processes_started_;
 }
 
 void Turn::begin() {
@@ -129,6 +159,16 @@ void Turn::end() {
   if (lock_) lock_->unlock();
 }
 
+void Turn::clear() {
+  const Account account(breakdown_.start_s);
+  join_ahead();
+  for (Slot& slot : slots_) {
+    if (slot.client) slot.client->finish();
+    slot.client.reset();
+    slot.retired.clear();
+  }
+}
+
 void Turn::join_leaving() {
   if (leaving_.valid()) leaving_.get();
 }
@@ -139,11 +179,10 @@ Answer<worker::HelloReply> Turn::start(std::size_t worker) {
   Slot& slot = this->slot(lane_, worker);
   if (alive(worker)) return {slot.client->hello(), Outcome::ok, "", false};
   const Account account(breakdown_.start_s);
-  slot.retired.clear();
   Answer<worker::HelloReply> answer;
   for (int attempt = 0; attempt < 2 && !answer; ++attempt) {
     if (attempt > 0) join_leaving();  // it may hold what only one process can have
-    slot.client = new_client(worker);
+    renew(slot);
     answer = slot.client->start(input_.device.id, input_.spec.policy.deadline_s);
     if (answer.interrupted) throw Interrupted{};
   }
@@ -168,11 +207,19 @@ bool Turn::release(Slot& slot) {
   for (const std::int64_t handle : slot.retired) {
     worker::ReleaseRequest request;
     request.handle = handle;
-    const auto answer = slot.client->ask(request, "releasing a handle", deadline_s);
-    if (answer.interrupted) throw Interrupted{};
-    if (!answer) return false;
+    if (!slot.client->ask(request, "releasing a handle", deadline_s)) return false;
   }
   return true;
+}
+
+bool Turn::free_retired(Slot& slot) {
+  if (slot.retired.empty()) return true;
+  const bool freed = release(slot);
+  slot.retired.clear();
+  if (freed) return true;
+  slot.cannot_release = true;
+  slot.client->finish();
+  return false;
 }
 
 void Turn::release_retired() {
@@ -180,11 +227,7 @@ void Turn::release_retired() {
   for (Slot& slot : slots_) {
     if (slot.retired.empty() || !slot.runs()) continue;
     const Account account(breakdown_.prepare_s);
-    if (!release(slot)) {
-      slot.cannot_release = true;
-      slot.client->finish();
-    }
-    slot.retired.clear();
+    if (!free_retired(slot) && interrupt_.requested()) throw Interrupted{};
   }
 }
 

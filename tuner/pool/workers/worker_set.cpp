@@ -29,8 +29,9 @@ WorkerSet::WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
 
 void WorkerSet::begin_process(std::int64_t process) {
   process_ = process;
+  cleared_ = false;
   const auto number = static_cast<std::size_t>(process - contest_.first_process);
-  shared_.turn.use(number % shared_.turn.lanes());
+  shared_.turn.use(first_lane_ + number % shared_.turn.lanes());
   for (Contestant& contestant : contestants_) {
     contestant.handle.reset();
     contestant.checked = false;

@@ -1,6 +1,7 @@
 // The contestants of one contest in the worker processes of this turn: getting ready, and visits.
 #pragma once
 
+#include <functional>
 #include <future>
 #include <optional>
 #include <set>
@@ -38,6 +39,11 @@ class WorkerSet {
   WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
             std::vector<Contestant>& contestants, std::string folder);
 
+  /// The lanes of this crew are its own.
+  void join(std::size_t crew) { first_lane_ = crew * shared_.turn.lanes(); }
+  /// Has its lanes start what is missing and prepare the contestants that are `wanted`, while the
+  /// caller does something else than measure. Before begin_process().
+  void get_ready_ahead(const std::function<bool(const Contestant&)>& wanted);
   /// Nothing is prepared in the processes of this turn. Those that were wrong on another problem of
   /// this class get their row and are out.
   void begin_process(std::int64_t process);
@@ -66,13 +72,16 @@ class WorkerSet {
   bool wants_handle(const Contestant& contestant) const;
   /// Whether any contestant wants a handle.
   bool wanted() const;
-  /// Has the lanes that measure later prepare the contest, too.
-  void begin_ahead();
+  /// Has lanes from `first` to the end of the crew prepare those that are `wanted`.
+  void begin_ahead(std::size_t first, const std::function<bool(const Contestant&)>& wanted);
   void prepare_all();
   void verify_all();
   bool start_worker(std::size_t index);
   void exclude_wrong();
   void prepare(Contestant& contestant);
+  /// Whether the processes of other contests were ended, once, since they may hold the memory that
+  /// was not there. What this contest had prepared is gone, too.
+  bool make_room();
   /// The answer of the worker, which may be there already.
   Answer<worker::PreparedReply> prepared(const Contestant& contestant);
   /// Our comparison of what a contestant wrote, on a thread of its own.
@@ -131,8 +140,10 @@ class WorkerSet {
   std::vector<Contestant>& contestants_;
   std::string folder_;
   std::int64_t process_ = 0;
+  std::size_t first_lane_ = 0;
   PreparedAhead ahead_;
   bool ahead_begun_ = false;
+  bool cleared_ = false;              // in this process number, for want of memory
   std::optional<bool> power_capped_;  // the first visit of this round
 };
 

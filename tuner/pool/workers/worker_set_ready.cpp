@@ -17,7 +17,8 @@ bool WorkerSet::wants_handle(const Contestant& contestant) const {
 }
 
 void WorkerSet::ready() {
-  begin_ahead();
+  begin_ahead(shared_.turn.lane() + 1,
+              [](const Contestant& contestant) { return !contestant.slow; });
   // A worker that dies takes the handles of all its contestants along: again, until all have one.
   // Each turn that loses a worker also puts one contestant out, so this ends. All are prepared
   // before the first is verified, because a worker compares them with one another.
@@ -31,18 +32,24 @@ void WorkerSet::ready() {
   shared_.turn.join_ahead();
 }
 
-void WorkerSet::begin_ahead() {
+void WorkerSet::get_ready_ahead(const std::function<bool(const Contestant&)>& wanted) {
+  begin_ahead(first_lane_, wanted);
+}
+
+void WorkerSet::begin_ahead(std::size_t first,
+                            const std::function<bool(const Contestant&)>& wanted) {
   if (std::exchange(ahead_begun_, true)) return;
   const std::size_t lanes = shared_.turn.lanes();
-  if (lanes == 1 || !fits_in_lanes(contest_, lanes, shared_.input.device)) return;
+  const Contest* const own[] = {&contest_};
+  if (lanes == 1 || !fit_in_lanes(own, lanes, shared_.input.device)) return;
   std::vector<PreparedAhead::Job> jobs;
   for (std::size_t i = 0; i < contestants_.size(); ++i) {
     const Contestant& contestant = contestants_[i];
-    if (wants_handle(contestant))
+    if (wants_handle(contestant) && wanted(contestant))
       jobs.push_back({i, plain_request(contestant), doing("preparing", contestant),
                       prepare_deadline_s(contestant)});
   }
-  ahead_.begin(shared_.turn, std::move(jobs));
+  ahead_.begin(shared_.turn, first, first_lane_ + lanes, jobs);
 }
 
 bool WorkerSet::wanted() const {
@@ -104,7 +111,8 @@ double WorkerSet::prepare_deadline_s(const Contestant& contestant) const {
 
 Answer<worker::PreparedReply> WorkerSet::prepared(const Contestant& contestant) {
   const auto index = static_cast<std::size_t>(&contestant - contestants_.data());
-  if (auto answer = ahead_.take(shared_.turn.lane(), index)) return std::move(*answer);
+  if (auto answer = ahead_.take(shared_.turn, shared_.turn.lane(), index))
+    return std::move(*answer);
   return client(contestant)
       .ask(prepare_request(contestant), doing("preparing", contestant),
            prepare_deadline_s(contestant));
@@ -115,6 +123,7 @@ void WorkerSet::prepare(Contestant& contestant) {
   auto answer = prepared(contestant);
   shared_.breakdown.prepare_s += seconds_since(start);
   if (answer.interrupted) throw Interrupted{};
+  if (answer.outcome == Outcome::out_of_memory && make_room()) return;  // it is asked again
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
   if (Contestant* owner = owner_of(answer.reply->handle, contestant)) {
     owner->handle.reset();  // nobody knows what it stands for now: it is prepared again
@@ -127,6 +136,16 @@ void WorkerSet::prepare(Contestant& contestant) {
   contestant.handle = answer.reply->handle;
   if (!contestant.sample_s)
     contestant.sample_s = 1e-9 * static_cast<double>(answer.reply->first_call_ns);
+}
+
+bool WorkerSet::make_room() {
+  if (shared_.turn.crews() == 1 || std::exchange(cleared_, true)) return false;
+  for (std::size_t w = 0; w < shared_.input.workers.size(); ++w) {
+    fail_repeats(w);
+    drop_handles(w);
+  }
+  shared_.turn.clear();
+  return true;
 }
 
 void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& running) {

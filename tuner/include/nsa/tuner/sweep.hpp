@@ -131,8 +131,13 @@ struct SweepInput {
   /// All processes of a contest live at once: while the first one gets ready, so do the others. For
   /// our workers alone, on a device that does not feel a process that does nothing.
   bool together = false;
+  /// With `together`: so many groups of processes get contests ready at the same time. Nothing is
+  /// measured meanwhile; then the contests measure one after another.
+  std::size_t crews = 1;
   bool share = false;  // measure beside others: no lock is taken
 };
+/// How many crews of so many processes a GPU and this host have room for; 1 at least.
+std::size_t crews_for(const Device& device, std::int64_t processes);
 /// Where the variants of a candidate run.
 inline const Device& device_of(const SweepInput& input, const Candidate& candidate) {
   const auto worker = static_cast<std::size_t>(candidate.worker);
