@@ -72,6 +72,11 @@ std::int64_t SpanOracle::rows() const {
   return backward_ ? backward_->rows() : parts_.front().oracle->rows(0);
 }
 
+std::vector<double> SpanOracle::row(std::size_t output, std::int64_t row) const {
+  expects(!backward_ && parts_.size() == 1, "the rows of one stage");
+  return parts_.front().oracle->row(output, row);
+}
+
 Oracle::Verdict SpanOracle::verify(std::span<const TensorView> outputs,
                                    std::span<const std::int64_t> rows) const {
   if (backward_) return backward_->verify(outputs, rows);

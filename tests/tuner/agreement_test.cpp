@@ -12,7 +12,7 @@ using namespace nsa::test;
 namespace {
 
 /// The blocks of the reference in these rows, as a score row would write them.
-std::vector<std::int32_t> exact_blocks(const Oracle& oracle,
+std::vector<std::int32_t> exact_blocks(const SpanOracle& oracle,
                                        const std::vector<std::int64_t>& rows) {
   std::vector<std::int32_t> blocks;
   for (const std::int64_t row : rows) {
@@ -29,14 +29,15 @@ TEST_CASE("blocks are counted head by head, and unused places do not count", "[t
   problem.dtype = Dtype::bf16;
   const auto inputs = make_inputs(Stage::score, problem, 3);
   const std::vector<TensorView> views{inputs[0].view(), inputs[1].view()};
-  const Oracle oracle(Stage::score, problem, views);
+  const Stage stages[] = {Stage::score};
+  const SpanOracle oracle(stages, problem, views);
   const std::vector<std::int64_t> rows{0, 150, 199};  // the first sees one block, the others more
   std::vector<std::int32_t> blocks = exact_blocks(oracle, rows);
   HostTensor tensor{"blocks", {Dtype::int32, 3, {3, 2, problem.geometry.sel_count, 0}}, {}};
   const auto agreement = [&] {
     const auto* bytes = reinterpret_cast<const std::byte*>(blocks.data());
     tensor.bytes.assign(bytes, bytes + blocks.size() * sizeof blocks[0]);
-    return tuner::agreement_of(problem, views, tensor.view(), rows, 60);
+    return tuner::agreement_of(oracle, tensor.view(), rows, 60);
   };
   const Agreement all = agreement();
   CHECK(all.same == all.blocks);

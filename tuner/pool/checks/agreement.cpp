@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "nsa/kernels/oracle.hpp"
-
 namespace nsa::tuner {
 namespace {
 
@@ -26,11 +24,9 @@ bool selects_reduced(const Variant& row) {
          row.stages.front() == Stage::score;
 }
 
-Agreement agreement_of(const Problem& problem, std::span<const TensorView> inputs,
-                       const TensorView& blocks, std::span<const std::int64_t> rows,
-                       double budget_s) {
+Agreement agreement_of(const SpanOracle& oracle, const TensorView& blocks,
+                       std::span<const std::int64_t> rows, double budget_s) {
   const auto start = std::chrono::steady_clock::now();
-  const Oracle oracle(Stage::score, problem, inputs);
   const auto heads = static_cast<std::size_t>(blocks.shape[1]);
   const auto picks = static_cast<std::size_t>(blocks.shape[2]);
   const auto* picked = blocks.as<std::int32_t>();

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/oracle.hpp"
 #include "nsa/schemas/launch_subject.hpp"
-#include "nsa/schemas/problem.hpp"
 
 namespace nsa::tuner {
 
@@ -14,10 +14,9 @@ namespace nsa::tuner {
 bool selects_reduced(const Variant& row);
 
 /// `blocks`: [rows, kv_heads, sel_count] int32, the rows `rows` of the problem alone, -1 = unused.
-/// `inputs` in the order of the signature of `score`. Stops after `budget_s` of the oracle's time,
-/// but not before the first row.
-Agreement agreement_of(const Problem& problem, std::span<const TensorView> inputs,
-                       const TensorView& blocks, std::span<const std::int64_t> rows,
-                       double budget_s);
+/// `oracle`: of `score`; rows that it was asked for before cost nothing. Stops after `budget_s` of
+/// its time, but not before the first row.
+Agreement agreement_of(const SpanOracle& oracle, const TensorView& blocks,
+                       std::span<const std::int64_t> rows, double budget_s);
 
 }  // namespace nsa::tuner

@@ -233,8 +233,8 @@ CheckResult OutputCheck::check(const std::string& path, const Variant* row) {
   CheckResult result{Verification::verified, 0.0, ""};
   check_rows(result, oracle, tensors, tolerance(row));
   if (row && selects_reduced(*row) && result.verification == Verification::verified)
-    result.agreement = agreement_of(problem_, inputs(), named(tensors, specs.front().name).view(),
-                                    rows_, kOracleBudgetS);
+    result.agreement =
+        agreement_of(oracle, named(tensors, specs.front().name).view(), rows_, kOracleBudgetS);
   return result;
 }
 

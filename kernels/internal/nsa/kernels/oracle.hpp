@@ -123,6 +123,8 @@ class SpanOracle {
   ~SpanOracle();
   static bool covers(std::span<const Stage> stages, const Problem& problem);
   std::int64_t rows() const;
+  /// Of one stage, forward: what a row of an output should be, as Oracle::row() says it.
+  std::vector<double> row(std::size_t output, std::int64_t row) const;
   /// Over all outputs in the order of signature_of(stages); of all rows if there are none given.
   Oracle::Verdict verify(std::span<const TensorView> outputs,
                          std::span<const std::int64_t> rows = {}) const;
