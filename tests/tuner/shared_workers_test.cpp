@@ -38,6 +38,60 @@ std::map<std::int64_t, std::set<std::int64_t>> pids_of(const MemorySink& sink) {
   return pids;
 }
 
+std::map<std::int64_t, std::set<std::int64_t>> lengths_of_pids(const MemorySink& sink) {
+  std::map<std::int64_t, std::set<std::int64_t>> lengths;
+  for (const Measurement& row : sink.rows)
+    lengths[row.workspace_bytes.value_or(0)].insert(row.problem.max_seq_len());
+  return lengths;
+}
+
+/// A variant of each of the three contests fails, and nothing else.
+void check_costs_one_row_each(const tuner::SweepInput& input) {
+  MemorySink sink;
+  Notes notes;
+  const auto report = run_sweep(input, sink, notes);
+  CHECK(report.complete);
+  CHECK(report.failures == 3);
+  for (const char* name : {"good", "other"}) {
+    std::size_t visits = 0;
+    for (const Measurement& row : sink.of(name)) visits += !row.control;
+    CHECK(visits == 3 * 4);
+  }
+  CHECK(own_children().empty());
+}
+
+/// Whether the variants of all contests were prepared before the first sample of any.
+bool all_ready_first(const tuner::SweepInput& input) {
+  MemorySink sink;
+  Notes notes;
+  CHECK(run_sweep(input, sink, notes).complete);
+  std::int64_t measured = std::numeric_limits<std::int64_t>::max(), ready = 0;
+  for (const Measurement& row : sink.rows) {
+    measured = std::min(measured, row.samples.front().start_ns);
+    if (!row.control) ready = std::max(ready, row.workspace_bytes.value());
+  }
+  CHECK(own_children().empty());
+  return ready < measured;
+}
+
+/// A sweep that is stopped after five rows leaves no process, and goes on where it was.
+void check_stops_and_goes_on(tuner::SweepInput input) {
+  static std::atomic<bool> stop;
+  stop = false;
+  MemorySink sink;
+  sink.after_row = [](std::size_t rows) { stop = rows >= 5; };
+  Notes notes;
+  input.stop = &stop;
+  const auto report = run_sweep(input, sink, notes);
+  CHECK(report.stopped);
+  CHECK(own_children().empty());
+  stop = false;
+  input.earlier = sink.rows;
+  sink.after_row = nullptr;
+  CHECK(run_sweep(input, sink, notes).complete);
+  CHECK(sink.rows.size() == 3 * 16);
+}
+
 }  // namespace
 
 TEST_CASE("contests of a batch share a process of each number, another one for each", "[tuner]") {
@@ -58,9 +112,7 @@ TEST_CASE("two lengths of a stage never share a process", "[tuner]") {
   MemorySink sink;
   Notes notes;
   run_sweep(sweep_input(small_spec({"40", "50"}), {fake("tells_pid")}), sink, notes);
-  std::map<std::int64_t, std::set<std::int64_t>> lengths;
-  for (const Measurement& row : sink.rows)
-    lengths[row.workspace_bytes.value_or(0)].insert(row.problem.max_seq_len());
+  const auto lengths = lengths_of_pids(sink);
   CHECK(lengths.size() == 4);
   for (const auto& [pid, of_pid] : lengths) CHECK(of_pid.size() == 1);
 }
@@ -90,17 +142,7 @@ TEST_CASE("a worker that cannot release, or hangs when asked, is started afresh"
 TEST_CASE("a crash in a batch costs a row in its contest, and the batch goes on", "[tuner]") {
   for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring"}) {
     INFO(mode);
-    MemorySink sink;
-    Notes notes;
-    const auto report = run_sweep(input_of(mode), sink, notes);
-    CHECK(report.complete);
-    CHECK(report.failures == 3);
-    for (const char* name : {"good", "other"}) {
-      std::size_t visits = 0;
-      for (const Measurement& row : sink.of(name)) visits += !row.control;
-      CHECK(visits == 3 * 4);
-    }
-    CHECK(own_children().empty());
+    check_costs_one_row_each(input_of(mode));
   }
 }
 
@@ -132,20 +174,9 @@ TEST_CASE("processes that live together measure each contest one after the other
 }
 
 TEST_CASE("processes that live together are ready before the first of them measures", "[tuner]") {
-  const auto ready_first = [](const tuner::SweepInput& input) {
-    MemorySink sink;
-    Notes notes;
-    CHECK(run_sweep(input, sink, notes).complete);
-    std::int64_t measured = std::numeric_limits<std::int64_t>::max(), ready = 0;
-    for (const Measurement& row : sink.rows) {
-      measured = std::min(measured, row.samples.front().start_ns);
-      if (!row.control) ready = std::max(ready, row.workspace_bytes.value());
-    }
-    return ready < measured;
-  };
   const auto input = sweep_input(small_spec(), {fake("tells_when")});
-  CHECK(ready_first(together(input)));
-  CHECK_FALSE(ready_first(input));
+  CHECK(all_ready_first(together(input)));
+  CHECK_FALSE(all_ready_first(input));
 }
 
 TEST_CASE("handles are released in all processes that live together", "[tuner]") {
@@ -160,17 +191,7 @@ TEST_CASE("what misbehaves in processes that live together costs what it costs a
   for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring",
                            "loses_context_preparing", "out_of_memory", "hang_prepare"}) {
     INFO(mode);
-    MemorySink sink;
-    Notes notes;
-    const auto report = run_sweep(together(input_of(mode, 1)), sink, notes);
-    CHECK(report.complete);
-    CHECK(report.failures == 3);
-    for (const char* name : {"good", "other"}) {
-      std::size_t visits = 0;
-      for (const Measurement& row : sink.of(name)) visits += !row.control;
-      CHECK(visits == 3 * 4);
-    }
-    CHECK(own_children().empty());
+    check_costs_one_row_each(together(input_of(mode, 1)));
   }
 }
 
@@ -184,21 +205,7 @@ TEST_CASE("without memory for all processes at once each prepares in its turn", 
 }
 
 TEST_CASE("a sweep that is stopped leaves no process that lives beside another", "[tuner]") {
-  static std::atomic<bool> stop;
-  stop = false;
-  MemorySink sink;
-  sink.after_row = [](std::size_t rows) { stop = rows >= 5; };
-  Notes notes;
-  auto input = together(input_of("fine"));
-  input.stop = &stop;
-  const auto report = run_sweep(input, sink, notes);
-  CHECK(report.stopped);
-  CHECK(own_children().empty());
-  stop = false;
-  input.earlier = sink.rows;
-  sink.after_row = nullptr;
-  CHECK(run_sweep(input, sink, notes).complete);
-  CHECK(sink.rows.size() == 3 * 16);
+  check_stops_and_goes_on(together(input_of("fine")));
 }
 
 namespace {
@@ -207,20 +214,6 @@ tuner::SweepInput in_crews(tuner::SweepInput input, std::size_t crews = 2) {
   input = together(std::move(input));
   input.crews = crews;
   return input;
-}
-
-/// Whether the variants of all contests were prepared before the first sample of any.
-bool all_ready_first(const tuner::SweepInput& input) {
-  MemorySink sink;
-  Notes notes;
-  CHECK(run_sweep(input, sink, notes).complete);
-  std::int64_t measured = std::numeric_limits<std::int64_t>::max(), ready = 0;
-  for (const Measurement& row : sink.rows) {
-    measured = std::min(measured, row.samples.front().start_ns);
-    if (!row.control) ready = std::max(ready, row.workspace_bytes.value());
-  }
-  CHECK(own_children().empty());
-  return ready < measured;
 }
 
 }  // namespace
@@ -253,9 +246,7 @@ TEST_CASE("two lengths of a stage never share a process in crews", "[tuner]") {
   Notes notes;
   const auto input = sweep_input(small_spec({"40", "50", "60"}), {fake("tells_pid")});
   CHECK(run_sweep(in_crews(input), sink, notes).complete);
-  std::map<std::int64_t, std::set<std::int64_t>> lengths;
-  for (const Measurement& row : sink.rows)
-    lengths[row.workspace_bytes.value_or(0)].insert(row.problem.max_seq_len());
+  const auto lengths = lengths_of_pids(sink);
   CHECK(lengths.size() == 6);
   for (const auto& [pid, of_pid] : lengths) CHECK(of_pid.size() == 1);
 }
@@ -265,17 +256,7 @@ TEST_CASE("what misbehaves in crews costs what it costs alone", "[tuner]") {
   for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring",
                            "loses_context_preparing", "out_of_memory", "hang_prepare"}) {
     INFO(mode);
-    MemorySink sink;
-    Notes notes;
-    const auto report = run_sweep(in_crews(input_of(mode, 1)), sink, notes);
-    CHECK(report.complete);
-    CHECK(report.failures == 3);
-    for (const char* name : {"good", "other"}) {
-      std::size_t visits = 0;
-      for (const Measurement& row : sink.of(name)) visits += !row.control;
-      CHECK(visits == 3 * 4);
-    }
-    CHECK(own_children().empty());
+    check_costs_one_row_each(in_crews(input_of(mode, 1)));
   }
 }
 
@@ -292,20 +273,7 @@ TEST_CASE("what finds no memory beside the contest before it is prepared in its 
 
 TEST_CASE("a sweep in crews that is stopped leaves no process, and goes on where it was",
           "[tuner]") {
-  static std::atomic<bool> stop;
-  stop = false;
-  MemorySink sink;
-  sink.after_row = [](std::size_t rows) { stop = rows >= 5; };
-  Notes notes;
-  auto input = in_crews(input_of("fine"));
-  input.stop = &stop;
-  CHECK(run_sweep(input, sink, notes).stopped);
-  CHECK(own_children().empty());
-  stop = false;
-  input.earlier = sink.rows;
-  sink.after_row = nullptr;
-  CHECK(run_sweep(input, sink, notes).complete);
-  CHECK(sink.rows.size() == 3 * 16);
+  check_stops_and_goes_on(in_crews(input_of("fine")));
 }
 
 TEST_CASE("crews are as many as a host and its device have room for", "[tuner]") {

@@ -50,15 +50,18 @@ std::span<const Batch> some_batches(const std::vector<Batch>& batches, std::size
                                     std::size_t crews) {
   const auto rest = std::span(batches).subspan(first);
   std::size_t count = 0, contests = 0;
-  while (count < rest.size() && count < crews && (count == 0 || contests < 2 * crews)) {
-    if (count > 0 && rest[count].size() >= 2 * crews) break;  // enough for all by itself
+  while (count < rest.size() && count < crews &&
+         (count == 0 || contests < kContestsOfCrew * crews)) {
+    if (count > 0 && rest[count].size() >= kContestsOfCrew * crews)
+      break;  // enough for all by itself
     contests += rest[count++].size();
   }
   return rest.first(count);
 }
 
 std::size_t crews_for(const Device& device, std::int64_t processes) {
-  // A process compiles and loads on two cores at most, and its context takes half a gigabyte.
+  // A process compiles and loads on two cores at most. Of memory it gets much more than its context
+  // takes; whether contests fit in beside one another is asked of each (fit_in_lanes).
   constexpr std::int64_t kMost = 4, kCores = 2, kBytes = std::int64_t{8} << 30;
   const std::int64_t cores = std::thread::hardware_concurrency();
   const std::int64_t by_memory = device.memory_bytes.value_or(0) / (kBytes * processes);
@@ -76,8 +79,7 @@ std::vector<std::size_t> crews_of(std::span<const Batch> batches, std::size_t cr
     std::size_t most = 0;
     for (std::size_t b = 1; b < batches.size(); ++b)
       if (load(b) > load(most)) most = b;
-    // Starting takes as long as what a crew of its own would save of one contest or two.
-    if (load(most) <= 2) break;
+    if (load(most) <= kContestsOfCrew) break;
     ++of_batch[most];
   }
   std::vector<std::size_t> found;

@@ -17,6 +17,10 @@ using Batch = std::vector<const Contest*>;
 /// process adds to its times must not be the same at all lengths.
 std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t most_contests);
 
+/// Contests of a crew that get ready at once: another crew for no more of them takes as long to
+/// start as it saves.
+inline constexpr std::size_t kContestsOfCrew = 2;
+
 /// Batches from the index `first` on that run side by side in so many crews: one that has work for
 /// all of them, or some of a few contests each, one crew for each batch at least.
 std::span<const Batch> some_batches(const std::vector<Batch>& batches, std::size_t first,

@@ -185,11 +185,10 @@ class Sweep {
 
   /// How many of them, from the first on, may get ready at once.
   std::size_t count_at_once(std::span<const std::unique_ptr<ContestRunner>> runners) const {
-    constexpr std::size_t kOfCrew = 2;
     std::vector<const Contest*> contests;
     for (const auto& runner : runners) {
       contests.push_back(&runner->contest());
-      if (contests.size() > 1 && (contests.size() > kOfCrew * turn_.crews() ||
+      if (contests.size() > 1 && (contests.size() > kContestsOfCrew * turn_.crews() ||
                                   !fit_in_lanes(contests, turn_.lanes(), input_.device)))
         return contests.size() - 1;
     }

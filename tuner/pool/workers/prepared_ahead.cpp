@@ -33,13 +33,14 @@ void PreparedAhead::begin(Turn& turn, std::size_t first, std::size_t end,
   }
 }
 
-std::optional<Answer<worker::PreparedReply>> PreparedAhead::take(const Turn& turn, std::size_t lane,
+std::optional<Answer<worker::PreparedReply>> PreparedAhead::take(const Turn& turn,
                                                                  std::size_t contestant) {
-  const auto answers = of_lane_.find(lane);
+  const auto answers = of_lane_.find(turn.lane());
   if (answers == of_lane_.end()) return std::nullopt;
   auto node = answers->second->found.extract(contestant);
   if (node.empty()) return std::nullopt;
-  if (node.mapped() && turn.process_in(lane) != answers->second->process) return std::nullopt;
+  if (node.mapped() && turn.process_in(turn.lane()) != answers->second->process)
+    return std::nullopt;
   return std::move(node.mapped());
 }
 

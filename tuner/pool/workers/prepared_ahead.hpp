@@ -25,10 +25,9 @@ class PreparedAhead {
   };
   /// Has the lanes from `first` to before `end` work on the jobs, one after another.
   void begin(Turn& turn, std::size_t first, std::size_t end, const std::vector<Job>& jobs);
-  /// What that lane answered for a contestant, once; nothing where it has to be asked (again), as
-  /// where its process is another one by now. After Turn::join_ahead().
-  std::optional<Answer<worker::PreparedReply>> take(const Turn& turn, std::size_t lane,
-                                                    std::size_t contestant);
+  /// What the lane that is used now answered for a contestant, once; nothing where it has to be
+  /// asked (again), as where its process is another one by now. After Turn::join_ahead().
+  std::optional<Answer<worker::PreparedReply>> take(const Turn& turn, std::size_t contestant);
   /// The handles that nobody took are not needed any more.
   void retire(Turn& turn);
 

@@ -139,6 +139,17 @@ void Turn::end() {
   if (!begun_) return;
   begun_ = false;
   const Account account(breakdown_.start_s);
+  end_processes();
+  if (lock_) lock_->unlock();
+}
+
+void Turn::clear() {
+  const Account account(breakdown_.start_s);
+  end_processes();
+  join_leaving();
+}
+
+void Turn::end_processes() {
   join_ahead();
   join_leaving();
   std::vector<std::unique_ptr<WorkerClient>> leaving;
@@ -156,17 +167,6 @@ void Turn::end() {
   leaving_ = std::async(std::launch::async, [clients = std::move(leaving)] {
     for (const auto& client : clients) client->finish();
   });
-  if (lock_) lock_->unlock();
-}
-
-void Turn::clear() {
-  const Account account(breakdown_.start_s);
-  join_ahead();
-  for (Slot& slot : slots_) {
-    if (slot.client) slot.client->finish();
-    slot.client.reset();
-    slot.retired.clear();
-  }
 }
 
 void Turn::join_leaving() {

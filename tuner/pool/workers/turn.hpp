@@ -98,6 +98,8 @@ class Turn {
   bool release(Slot& slot);
   /// Of one that cannot, the process is ended.
   bool free_retired(Slot& slot);
+  /// Ours end on a thread of their own: join_leaving().
+  void end_processes();
   void join_leaving();
 
   const SweepInput& input_;

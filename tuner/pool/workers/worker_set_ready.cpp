@@ -111,8 +111,7 @@ double WorkerSet::prepare_deadline_s(const Contestant& contestant) const {
 
 Answer<worker::PreparedReply> WorkerSet::prepared(const Contestant& contestant) {
   const auto index = static_cast<std::size_t>(&contestant - contestants_.data());
-  if (auto answer = ahead_.take(shared_.turn, shared_.turn.lane(), index))
-    return std::move(*answer);
+  if (auto answer = ahead_.take(shared_.turn, index)) return std::move(*answer);
   return client(contestant)
       .ask(prepare_request(contestant), doing("preparing", contestant),
            prepare_deadline_s(contestant));
