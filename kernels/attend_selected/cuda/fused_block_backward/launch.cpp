@@ -18,6 +18,7 @@ ListParams list_params(const BackwardParams& p, const SelectedBackwardPlan& plan
   lists.words = static_cast<int>(plan.words);
   lists.run_queries = static_cast<int>(plan.run_queries);
   lists.bits = workspace.take<std::uint32_t>(plan.word_count()).data();
+  lists.counts = workspace.take<int>(plan.list_count()).data();
   lists.before = workspace.take<int>(plan.word_count()).data();
   lists.picked = workspace.take<unsigned char>(plan.picked_count()).data();
   ListedItems& items = lists.items;

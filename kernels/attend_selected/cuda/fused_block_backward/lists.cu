@@ -57,6 +57,24 @@ __global__ void __launch_bounds__(kThreads)
     atomicOr(p.bits + pick.row * p.words + pick.query / 32, 1u << (pick.query % 32));
 }
 
+/// How many chose each block, a warp per row of bits. Counts by atomics of the picks would take
+/// longer: all queries choose the first block.
+__global__ void __launch_bounds__(kThreads)
+    count_rows_kernel(const __grid_constant__ ListParams p, int rows) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, quads = p.words / 4;
+  const int row = static_cast<int>((blockIdx.x * kThreads + threadIdx.x) / 32);
+  if (row >= rows) return;
+  const auto* bits = reinterpret_cast<const uint4*>(p.bits + std::int64_t{row} * p.words);
+  int count = 0;
+#pragma unroll 4
+  for (int i = lane; i < quads; i += 32) {
+    const uint4 words = bits[i];
+    count += __popc(words.x) + __popc(words.y) + __popc(words.z) + __popc(words.w);
+  }
+  count = __reduce_add_sync(0xffffffffu, count);
+  if (lane == 0) p.counts[row] = count;
+}
+
 /// Sums over the threads before this one and over all, of a whole thread block.
 struct BlockSum {
   int before, all;
@@ -79,71 +97,71 @@ __device__ BlockSum sum_of_block(int mine, int* sums) {
   return result;
 }
 
-__device__ inline int4 count_bits(uint4 words) {
-  return make_int4(__popc(words.x), __popc(words.y), __popc(words.z), __popc(words.w));
+/// Adds up of_row(i) over the rows of a table; window[] gets the sums in front of the rows from
+/// `from` on, one for each warp. Returns the sum over all.
+template <class OfRow>
+__device__ int sums_in_front(int table, int from, int* sums, int* window, OfRow of_row) {
+  const int each = (table + kScanThreads - 1) / kScanThreads;
+  const int first = min(static_cast<int>(threadIdx.x) * each, table),
+            last = min(first + each, table);
+  int mine = 0;
+  for (int i = first; i < last; ++i) mine += of_row(i);
+  const BlockSum sum = sum_of_block(mine, sums);
+  int running = sum.before;
+  for (int i = first; i < last; ++i) {
+    if (i >= from && i < from + kScanWarps) window[i - from] = running;
+    running += of_row(i);
+  }
+  __syncthreads();
+  return sum.all;
 }
 
-/// How many entries stand in front of each word of a KV head; returns how many there are.
-__device__ int count_entries(const ListParams& p, int kv_head, int* sums) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const std::int64_t quads = std::int64_t{p.items.table} * p.words / 4;
-  const auto* bits = reinterpret_cast<const uint4*>(p.bits) + kv_head * quads;
-  auto* before = reinterpret_cast<int4*>(p.before) + kv_head * quads;
-  const std::int64_t each = (quads + kScanThreads - 1) / kScanThreads * 32;  // of a warp
-  const std::int64_t begin = warp * each, end = min(begin + each, quads);
-  int mine = 0;
-  for (std::int64_t i = begin + lane; i < end; i += 32) {
-    const int4 counts = count_bits(bits[i]);
-    mine += counts.x + counts.y + counts.z + counts.w;
-  }
-  const BlockSum sum = sum_of_block(mine, sums);
-  int running = __shfl_sync(0xffffffffu, sum.before, 0);  // in front of the warp's words
-  for (std::int64_t i = begin + lane; i - lane < end; i += 32) {
-    const int4 counts = i < end ? count_bits(bits[i]) : make_int4(0, 0, 0, 0);
-    const int own = counts.x + counts.y + counts.z + counts.w;
+/// How many entries stand in front of each word of a row of bits; a warp's work.
+__device__ void count_words(const ListParams& p, std::int64_t row, int entries) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, quads = p.words / 4;
+  const auto* bits = reinterpret_cast<const uint4*>(p.bits + row * p.words);
+  auto* before = reinterpret_cast<int4*>(p.before + row * p.words);
+  for (int i = lane; i - lane < quads; i += 32) {
+    const uint4 words = i < quads ? bits[i] : make_uint4(0, 0, 0, 0);
+    const int x = __popc(words.x), y = x + __popc(words.y), z = y + __popc(words.z);
+    const int own = z + __popc(words.w);
     int scan = own;
     for (int step = 1; step < 32; step *= 2) {
       const int other = __shfl_up_sync(0xffffffffu, scan, step);
       if (lane >= step) scan += other;
     }
-    const int first = running + scan - own;
-    if (i < end)
-      before[i] = make_int4(first, first + counts.x, first + counts.x + counts.y,
-                            first + counts.x + counts.y + counts.z);
-    running += __shfl_sync(0xffffffffu, scan, 31);
+    const int first = entries + scan - own;
+    if (i < quads) before[i] = make_int4(first, first + x, first + y, first + z);
+    entries += __shfl_sync(0xffffffffu, scan, 31);
   }
-  return sum.all;
 }
 
-/// A thread block per KV head: where each list begins, and its runs.
+/// Where each list begins, and its runs: a warp per list. Each thread block adds up the counts of
+/// all lists of the KV head once more, which takes less than to wait for another kernel.
 __global__ void __launch_bounds__(kScanThreads)
     scan_lists_kernel(const __grid_constant__ ListParams p) {
-  __shared__ int sums[kScanWarps];
+  __shared__ int sums[kScanWarps], entries[kScanWarps], runs[kScanWarps];
   const ListedItems& items = p.items;
-  const int kv_head = static_cast<int>(blockIdx.x), table = items.table;
-  const int all = count_entries(p, kv_head, sums);
-  __syncthreads();
-  const int* before = p.before + std::int64_t{kv_head} * table * p.words;
-  const auto begin_of = [&](int index) {
-    return index < table ? before[std::int64_t{index} * p.words] : all;
-  };
-  const int each = (table + kScanThreads - 1) / kScanThreads;
-  const int first = min(static_cast<int>(threadIdx.x) * each, table),
-            last = min(first + each, table);
-  int runs = 0;
-  for (int i = first; i < last; ++i)
-    runs += (begin_of(i + 1) - begin_of(i) + p.run_queries - 1) / p.run_queries;
-  const BlockSum sum = sum_of_block(runs, sums);
-  int run = sum.before;
-  int* first_run = items.first_run + kv_head * (table + 1);
-  ListedRun* out = items.runs + std::int64_t{kv_head} * items.most_runs;
-  for (int i = first; i < last; ++i) {
-    first_run[i] = run;
-    const int begin = begin_of(i), end = begin_of(i + 1);
-    for (int at = begin; at < end; at += p.run_queries)
-      out[run++] = {i, at, min(p.run_queries, end - at), 0};
+  const int table = items.table, parts = (table + kScanWarps - 1) / kScanWarps;
+  const int kv_head = static_cast<int>(blockIdx.x) / parts;
+  const int from = (static_cast<int>(blockIdx.x) - kv_head * parts) * kScanWarps;
+  const int* counts = p.counts + std::int64_t{kv_head} * table;
+  const auto runs_of = [&](int i) { return (counts[i] + p.run_queries - 1) / p.run_queries; };
+  int* first_run = items.first_run + std::int64_t{kv_head} * (table + 1);
+  sums_in_front(table, from, sums, entries, [&](int i) { return counts[i]; });
+  const int all_runs = sums_in_front(table, from, sums, runs, runs_of);
+  if (from == 0 && threadIdx.x == 0) first_run[table] = all_runs;
+
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int block = from + warp;
+  if (block >= table) return;
+  count_words(p, std::int64_t{kv_head} * table + block, entries[warp]);
+  if (lane == 0) first_run[block] = runs[warp];
+  ListedRun* out = items.runs + kv_head * items.most_runs + runs[warp];
+  for (int i = lane; i < runs_of(block); i += 32) {
+    const int done = i * p.run_queries;
+    out[i] = {block, entries[warp] + done, min(p.run_queries, counts[block] - done), 0};
   }
-  if (threadIdx.x == 0) first_run[table] = sum.all;
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -160,12 +178,15 @@ __global__ void __launch_bounds__(kThreads)
 
 void make_lists(const ListParams& p, CUstream_st* stream) {
   const AttendParams& a = p.backward.attend;
-  const std::int64_t words = std::int64_t{a.kv_heads} * p.items.table * p.words;
+  const std::int64_t rows = std::int64_t{a.kv_heads} * p.items.table;
   const std::int64_t picks = std::int64_t{p.queries} * a.kv_heads * a.sel_count;
   const std::int64_t blocks = (picks + kThreads - 1) / kThreads;
-  NSA_CUDA(cudaMemsetAsync(p.bits, 0, static_cast<std::size_t>(words) * 4, stream));
+  const std::int64_t parts = (p.items.table + kScanWarps - 1) / kScanWarps;
+  NSA_CUDA(cudaMemsetAsync(p.bits, 0, static_cast<std::size_t>(rows * p.words) * 4, stream));
   launch(mark_picks_kernel, blocks, kThreads, 0, stream, p);
-  launch(scan_lists_kernel, a.kv_heads, kScanThreads, 0, stream, p);
+  launch(count_rows_kernel, (rows * 32 + kThreads - 1) / kThreads, kThreads, 0, stream, p,
+         static_cast<int>(rows));
+  launch(scan_lists_kernel, a.kv_heads * parts, kScanThreads, 0, stream, p);
   launch(write_entries_kernel, blocks, kThreads, 0, stream, p);
 }
 

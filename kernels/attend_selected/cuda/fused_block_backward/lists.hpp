@@ -11,6 +11,7 @@ struct ListParams {
   BackwardParams backward;
   ListedItems items;                // lists and runs are written
   std::uint32_t* bits = nullptr;    // [kv_heads, table, words]: who chose a block
+  int* counts = nullptr;            // [kv_heads, table]: how many did
   int* before = nullptr;            // [kv_heads, table, words]: entries in front of a word's
   unsigned char* picked = nullptr;  // [chunk, kv_heads, sel_count]: 1 where a pick counts
   std::int64_t first_token = 0;

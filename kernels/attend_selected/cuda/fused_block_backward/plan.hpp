@@ -46,7 +46,8 @@ struct SelectedBackwardPlan {
     atomic_ = atomic;
   }
 
-  std::int64_t word_count() const { return heads_ * table * words; }
+  std::int64_t list_count() const { return heads_ * table; }
+  std::int64_t word_count() const { return list_count() * words; }
   std::int64_t entry_count() const { return heads_ * most_entries; }
   std::int64_t run_count() const { return heads_ * most_runs; }
   std::int64_t first_run_count() const { return heads_ * (table + 1); }
@@ -59,10 +60,10 @@ struct SelectedBackwardPlan {
   }
   /// Upper bound of all, the row statistics and the alignment included.
   std::int64_t bytes() const {
-    constexpr std::int64_t kAlignment = 256, kTensors = 9;
+    constexpr std::int64_t kAlignment = 256, kTensors = 10;
     return 8 * tokens_ * heads_ * group_ +
-           4 * (2 * word_count() + entry_count() + 4 * run_count() + first_run_count() +
-                sum_count() + total_count()) +
+           4 * (2 * word_count() + list_count() + entry_count() + 4 * run_count() +
+                first_run_count() + sum_count() + total_count()) +
            picked_count() + partial_bytes() + kTensors * kAlignment;
   }
 

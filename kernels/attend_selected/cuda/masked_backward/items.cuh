@@ -4,6 +4,7 @@
 
 #include "attend_selected/cuda/masked_backward/launch.hpp"
 #include "cuda/backward/tiles/key_items.cuh"
+#include "cuda/flash/band.cuh"
 
 namespace nsa::cuda {
 
@@ -48,6 +49,32 @@ __device__ inline bool chose(const AttendParams& a, std::int64_t token, int kv_h
   for (int i = 0; i < a.sel_count; ++i) chosen |= ids[i * a.blocks_id_stride] == block;
   return chosen;
 }
+
+/// The keys that pass by a tile of `rows` rows: all so far, in tiles that do not reach into the
+/// next block, so that a row sees the front of one or nothing.
+template <int kKeys>
+struct MaskedPass {
+  static constexpr bool kByTile = true;
+  static constexpr int begin = 0;
+  const AttendParams& a;
+  const RowTile& at;
+  std::int64_t base;  // row of key 0
+  int end;
+
+  __device__ MaskedPass(const BackwardParams& p, const RowTile& tile, int rows)
+      : a(p.attend),
+        at(tile),
+        base(tile.sequence.kv_begin),
+        end(tile.position(min(tile.rows - tile.first_row, rows) - 1) + 1) {}
+
+  __device__ int after(int first) const {
+    return min(first + kKeys, (first / a.sel_block + 1) * a.sel_block);
+  }
+  __device__ KeyRun seen(int row, int first) const {
+    const bool chosen = at.holds(row) && chose(a, at.token(row), at.kv_head, first / a.sel_block);
+    return {first, chosen ? min(at.position(row) + 1, after(first)) : first};
+  }
+};
 
 /// Keys of an item's tile that the query `token` sees.
 __device__ inline int2 seen_of_tile(const BackwardParams& p, const KeyItem& item,

@@ -49,86 +49,9 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 template <class Sizes>
 __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
     masked_query_gradient_kernel(const __grid_constant__ BackwardParams p) {
-  using T = typename Sizes::Storage;
-  const AttendParams& a = p.attend;
-  const RowTile at(a, a.group, Sizes::kRows);
+  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
   if (at.first_row >= at.rows) return;
-  const QueryShared<Sizes> shared(dynamic_shared());
-  load_tile<T, Sizes::kDk, Sizes::kRows>(shared.q, a.dk, a.q.vectors, [&](int row) -> const T* {
-    return at.holds(row) ? head_row<const T>(a.q, at.token(row), at.head(row)) : nullptr;
-  });
-  load_tile<T, Sizes::kDv, Sizes::kRows>(shared.d_o, a.dv, p.d_o.vectors, [&](int row) -> const T* {
-    return at.holds(row) ? head_row<const T>(p.d_o, at.token(row), at.head(row)) : nullptr;
-  });
-
-  const std::int64_t base = at.sequence.kv_begin;
-  const int end = at.position(min(at.rows - at.first_row, Sizes::kRows) - 1) + 1;
-  // A tile of keys does not reach into the next block.
-  const auto after = [&](int first) {
-    const int block_end = (first / a.sel_block + 1) * a.sel_block;
-    return min(first + Sizes::kKeys, block_end);
-  };
-  const auto load_keys = [&](int first, int stage) {
-    const int behind = min(after(first), end);
-    load_tile<T, Sizes::kDk, Sizes::kKeys>(
-        shared.k(stage), a.dk, a.k.vectors, [&](int key) -> const T* {
-          return first + key < behind ? head_row<const T>(a.k, base + first + key, at.kv_head)
-                                      : nullptr;
-        });
-    load_tile<T, Sizes::kDv, Sizes::kKeys>(
-        shared.v(stage), a.dv, a.v.vectors, [&](int key) -> const T* {
-          return first + key < behind ? head_row<const T>(a.v, base + first + key, at.kv_head)
-                                      : nullptr;
-        });
-    commit_copies();
-  };
-  load_keys(0, 0);
-
-  const auto warp = threadIdx.x / 32;
-  const int own = static_cast<int>(16 * warp + lane_id() / 4);
-  QueryRows rows = query_rows(p, at, own);
-  RowsOperand<Sizes::kDk, Sizes::kNarrow> q(shared_address_of(shared.q) +
-                                            warp * 16 * kTileRow<Sizes::kDk>);
-  RowsOperand<Sizes::kDv, Sizes::kNarrow> d_o(shared_address_of(shared.d_o) +
-                                              warp * 16 * kTileRow<Sizes::kDv>);
-  float d_q[Sizes::kDk / 8][4] = {};
-  int stage = 0;
-  for (int first = 0; first < end; first = after(first)) {
-    wait_copies<0>();
-    __syncthreads();
-    if (first == 0) {
-      q.hold();
-      d_o.hold();
-    }
-    const int behind = after(first);
-    if (behind < end) load_keys(behind, stage ^ 1);
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      const int row = own + 8 * i;
-      const bool chosen = at.holds(row) && chose(a, at.token(row), at.kv_head, first / a.sel_block);
-      rows.seen[i] = {first, chosen ? min(at.position(row) + 1, behind) : first};
-    }
-#pragma unroll 1
-    for (int half = 0; half < Sizes::kKeys / 32; ++half) {
-      const auto skipped = static_cast<std::uint32_t>(32 * half);
-      add_keys<Sizes>(q, d_o, rows,
-                      shared_address_of(shared.k(stage)) + skipped * kTileRow<Sizes::kDk>,
-                      shared_address_of(shared.v(stage)) + skipped * kTileRow<Sizes::kDv>,
-                      first + 32 * half, a.scale_log2, d_q);
-    }
-    stage ^= 1;
-  }
-  wait_copies<0>();
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int row = own + 8 * i;
-    if (!at.holds(row)) continue;
-#pragma unroll
-    for (int n = 0; n < Sizes::kDk / 8; ++n)
-      put_gradient_pair<T>(p.d_q, at.token(row), at.head(row),
-                           8 * n + static_cast<int>(lane_id()) % 4 * 2, a.dk,
-                           d_q[n][2 * i] * p.scale, d_q[n][2 * i + 1] * p.scale);
-  }
+  make_query_gradients<Sizes>(p, at, MaskedPass<Sizes::kKeys>(p, at, Sizes::kRows));
 }
 
 template <class T>

@@ -52,15 +52,10 @@ __device__ void put_queries_simt(const SimtShared<Sizes>& shared, const KeyOutpu
   }
 }
 
-template <class Sizes, class Items>
-__global__ void __launch_bounds__(Sizes::kThreads)
-    key_gradients_simt_kernel(const __grid_constant__ BackwardParams p,
-                              const __grid_constant__ Items items,
-                              const __grid_constant__ KeyOutputs out) {
+template <class Sizes>
+__device__ void load_tile_keys_simt(const BackwardParams& p, const KeyItem& item,
+                                    const SimtShared<Sizes>& shared) {
   using T = typename Sizes::Storage;
-  const KeyItem item = key_item(items, p);
-  if (item.place < 0) return;
-  const SimtShared<Sizes> shared(dynamic_shared());
   const AttendParams& a = p.attend;
   const KeyTile& tile = item.keys;
   load_simt<Sizes>(shared.k, Sizes::kKeys, a.dk, [&](int key) -> const T* {
@@ -69,6 +64,35 @@ __global__ void __launch_bounds__(Sizes::kThreads)
   load_simt<Sizes>(shared.v, Sizes::kKeys, a.dv, [&](int key) -> const T* {
     return key < tile.count ? head_row<const T>(a.v, tile.row + key, item.kv_head) : nullptr;
   });
+}
+
+/// What the rows of an item add to the gradients of its tile of keys, K beside V.
+template <class Sizes>
+__device__ void write_sums_simt(float* sums, const KeyItem& item,
+                                const float (&d_k)[8][Sizes::kColumns],
+                                const float (&d_v)[8][Sizes::kColumns]) {
+  float* to = sums + item.place * Sizes::kKeys * 2 * Sizes::kWidth;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    float* row = to + (8 * simt_group() + i) * 2 * Sizes::kWidth + simt_column();
+#pragma unroll
+    for (int j = 0; j < Sizes::kColumns; ++j) {
+      row[64 * j] = d_k[i][j];
+      row[Sizes::kWidth + 64 * j] = d_v[i][j];
+    }
+  }
+}
+
+template <class Sizes, class Items>
+__global__ void __launch_bounds__(Sizes::kThreads)
+    key_gradients_simt_kernel(const __grid_constant__ BackwardParams p,
+                              const __grid_constant__ Items items,
+                              const __grid_constant__ KeyOutputs out) {
+  const KeyItem item = key_item(items, p);
+  if (item.place < 0) return;
+  const SimtShared<Sizes> shared(dynamic_shared());
+  const AttendParams& a = p.attend;
+  load_tile_keys_simt<Sizes>(p, item, shared);
   const int* entries = item.entries ? item.entries + item.first : nullptr;
   const ItemRows rows(p, out, item, entries, Sizes::kKeys);
   const int dk = (a.dk + 3) / 4 * 4, dv = (a.dv + 3) / 4 * 4;
@@ -83,16 +107,7 @@ __global__ void __launch_bounds__(Sizes::kThreads)
     if (out.query != QueryGradient::apart) put_queries_simt<Sizes>(shared, out, p.scale);
     __syncthreads();
   }
-  float* sums = out.sums + item.place * Sizes::kKeys * 2 * Sizes::kWidth;
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    float* row = sums + (8 * simt_group() + i) * 2 * Sizes::kWidth + simt_column();
-#pragma unroll
-    for (int j = 0; j < Sizes::kColumns; ++j) {
-      row[64 * j] = d_k[i][j];
-      row[Sizes::kWidth + 64 * j] = d_v[i][j];
-    }
-  }
+  write_sums_simt<Sizes>(out.sums, item, d_k, d_v);
 }
 
 template <class Sizes, class Items>

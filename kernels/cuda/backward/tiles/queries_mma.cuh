@@ -78,13 +78,12 @@ __device__ __forceinline__ void add_keys(const RowsOperand<Sizes::kDk, Sizes::kN
   }
 }
 
-template <class Sizes>
-__global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
-    query_gradient_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
+/// The gradients of a tile of rows, from the keys that `pass` lets by.
+template <class Sizes, class Pass>
+__device__ __forceinline__ void make_query_gradients(const BackwardParams& p, const RowTile& at,
+                                                     const Pass& pass) {
   using T = typename Sizes::Storage;
   const AttendParams& a = p.attend;
-  const RowTile at(a, a.group, Sizes::kRows);
-  if (at.first_row >= at.rows) return;
   const QueryShared<Sizes> shared(dynamic_shared());
   load_tile<T, Sizes::kDk, Sizes::kRows>(shared.q, a.dk, a.q.vectors, [&](int row) -> const T* {
     return at.holds(row) ? head_row<const T>(a.q, at.token(row), at.head(row)) : nullptr;
@@ -92,42 +91,43 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
   load_tile<T, Sizes::kDv, Sizes::kRows>(shared.d_o, a.dv, p.d_o.vectors, [&](int row) -> const T* {
     return at.holds(row) ? head_row<const T>(p.d_o, at.token(row), at.head(row)) : nullptr;
   });
-
-  const std::int64_t base = compressed ? at.sequence.cmp_begin : at.sequence.kv_begin;
-  const int begin = band_keys(p.band, at.position(0)).begin;
-  const int end = band_keys(p.band, at.position(Sizes::kRows - 1)).end;
   const auto load_keys = [&](int first, int stage) {
+    const int last = min(pass.after(first), pass.end);
     load_tile<T, Sizes::kDk, Sizes::kKeys>(
         shared.k(stage), a.dk, a.k.vectors, [&](int key) -> const T* {
-          return first + key < end ? head_row<const T>(a.k, base + first + key, at.kv_head)
-                                   : nullptr;
+          return first + key < last ? head_row<const T>(a.k, pass.base + first + key, at.kv_head)
+                                    : nullptr;
         });
     load_tile<T, Sizes::kDv, Sizes::kKeys>(
         shared.v(stage), a.dv, a.v.vectors, [&](int key) -> const T* {
-          return first + key < end ? head_row<const T>(a.v, base + first + key, at.kv_head)
-                                   : nullptr;
+          return first + key < last ? head_row<const T>(a.v, pass.base + first + key, at.kv_head)
+                                    : nullptr;
         });
     commit_copies();
   };
-  load_keys(begin, 0);
+  load_keys(pass.begin, 0);
 
   const auto warp = threadIdx.x / 32;
   const int own = static_cast<int>(16 * warp + lane_id() / 4);
-  const QueryRows rows = query_rows(p, at, own);
+  QueryRows rows = query_rows(p, at, own);
   RowsOperand<Sizes::kDk, Sizes::kNarrow> q(shared_address_of(shared.q) +
                                             warp * 16 * kTileRow<Sizes::kDk>);
   RowsOperand<Sizes::kDv, Sizes::kNarrow> d_o(shared_address_of(shared.d_o) +
                                               warp * 16 * kTileRow<Sizes::kDv>);
   float d_q[Sizes::kDk / 8][4] = {};
   int stage = 0;
-  for (int first = begin; first < end; first += Sizes::kKeys) {
+  for (int first = pass.begin; first < pass.end; first = pass.after(first)) {
     wait_copies<0>();
     __syncthreads();
-    if (first == begin) {
+    if (first == pass.begin) {
       q.hold();
       d_o.hold();
     }
-    if (first + Sizes::kKeys < end) load_keys(first + Sizes::kKeys, stage ^ 1);
+    if (pass.after(first) < pass.end) load_keys(pass.after(first), stage ^ 1);
+    if constexpr (Pass::kByTile) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) rows.seen[i] = pass.seen(own + 8 * i, first);
+    }
 #pragma unroll 1
     for (int half = 0; half < Sizes::kKeys / 32; ++half) {
       const auto skipped = static_cast<std::uint32_t>(32 * half);
@@ -149,6 +149,14 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
                            8 * n + static_cast<int>(lane_id()) % 4 * 2, a.dk,
                            d_q[n][2 * i] * p.scale, d_q[n][2 * i + 1] * p.scale);
   }
+}
+
+template <class Sizes>
+__global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
+    query_gradient_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
+  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
+  if (at.first_row >= at.rows) return;
+  make_query_gradients<Sizes>(p, at, BandPass<Sizes::kKeys>(p, at, Sizes::kRows, compressed));
 }
 
 template <class Sizes>

@@ -1,6 +1,7 @@
 // The gradient of q in attention to a band without tensor cores.
 #pragma once
 
+#include "cuda/backward/tiles/query_rows.cuh"
 #include "cuda/backward/tiles/simt.cuh"
 
 namespace nsa::cuda {
@@ -25,32 +26,29 @@ __device__ void load_tile_rows_simt(const BackwardParams& p, const RowTile& at,
                                     : make_float2(INFINITY, 0.0f);
 }
 
-template <class Sizes>
-__global__ void __launch_bounds__(Sizes::kThreads)
-    query_gradient_simt_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
+/// The gradients of a tile of rows, from the keys that `pass` lets by (BandPass).
+template <class Sizes, class Pass>
+__device__ __forceinline__ void make_query_gradients_simt(const BackwardParams& p,
+                                                          const RowTile& at, const Pass& pass) {
   using T = typename Sizes::Storage;
   constexpr int kOwn = Sizes::kRows / 4;
   const AttendParams& a = p.attend;
-  const RowTile at(a, a.group, Sizes::kRows);
-  if (at.first_row >= at.rows) return;
   const SimtShared<Sizes> shared(dynamic_shared());
   load_tile_rows_simt<Sizes>(p, at, shared);
-  const std::int64_t base = compressed ? at.sequence.cmp_begin : at.sequence.kv_begin;
-  const int begin = band_keys(p.band, at.position(0)).begin;
-  const int end = band_keys(p.band, at.position(Sizes::kRows - 1)).end;
   const int dk = (a.dk + 3) / 4 * 4, dv = (a.dv + 3) / 4 * 4;
   float d_q[kOwn][Sizes::kColumns] = {};
-  for (int first = begin; first < end; first += Sizes::kKeys) {
+  for (int first = pass.begin; first < pass.end; first = pass.after(first)) {
+    const int last = min(pass.after(first), pass.end);
     const auto load = [&](float* tile, const HeadTensor<const void>& tensor, int dim) {
       load_simt<Sizes>(tile, Sizes::kKeys, dim, [&](int key) -> const T* {
-        return first + key < end ? head_row<const T>(tensor, base + first + key, at.kv_head)
-                                 : nullptr;
+        return first + key < last ? head_row<const T>(tensor, pass.base + first + key, at.kv_head)
+                                  : nullptr;
       });
     };
     load(shared.k, a.k, a.dk);
     load(shared.v, a.v, a.dv);
     if (threadIdx.x < Sizes::kRows) {
-      const KeyRun run = band_keys(p.band, at.position(static_cast<int>(threadIdx.x)));
+      const KeyRun run = pass.seen(static_cast<int>(threadIdx.x), first);
       shared.seen[threadIdx.x] = make_int2(run.begin - first, run.end - first);
     }
     __syncthreads();
@@ -72,6 +70,14 @@ __global__ void __launch_bounds__(Sizes::kThreads)
             d_q[i][j] * p.scale);
     }
   }
+}
+
+template <class Sizes>
+__global__ void __launch_bounds__(Sizes::kThreads)
+    query_gradient_simt_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
+  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
+  if (at.first_row >= at.rows) return;
+  make_query_gradients_simt<Sizes>(p, at, BandPass<Sizes::kKeys>(p, at, Sizes::kRows, compressed));
 }
 
 template <class Sizes>

@@ -1,10 +1,35 @@
-// What a thread of the tensor-core kernels knows of its two rows (query, head of the group).
+// What a thread of the tensor-core kernels knows of its two rows (query, head of the group), and
+// which keys pass by a tile of rows.
 #pragma once
 
 #include "cuda/backward/gradient.cuh"
 #include "cuda/flash/band.cuh"
 
 namespace nsa::cuda {
+
+/// The keys of a band that pass by a tile of `rows` rows, kKeys of them at a time.
+template <int kKeys>
+struct BandPass {
+  static constexpr bool kByTile = false;  // whether what a row sees differs from tile to tile
+  const BackwardParams& p;
+  const RowTile& at;
+  std::int64_t base;  // row of key 0
+  int begin, end;
+
+  __device__ BandPass(const BackwardParams& params, const RowTile& tile, int rows, bool compressed)
+      : p(params),
+        at(tile),
+        base(compressed ? tile.sequence.cmp_begin : tile.sequence.kv_begin),
+        begin(band_keys(params.band, tile.position(0)).begin),
+        end(band_keys(params.band, tile.position(rows - 1)).end) {}
+
+  /// The first key after the tile of keys that begins at `first`.
+  __device__ int after(int first) const { return first + kKeys; }
+  /// Keys that a row sees.
+  __device__ KeyRun seen(int row, int /*first*/) const {
+    return band_keys(p.band, at.position(row));
+  }
+};
 
 struct QueryRows {
   float lse[2], mean[2];  // of BackwardParams::stats

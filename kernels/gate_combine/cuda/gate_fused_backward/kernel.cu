@@ -18,12 +18,13 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
   const Place place;
   WeightSums<kDk> sums(p.sums + blockIdx.x * gate_gradient_numbers(p.dk, p.hidden));
   load_weights<T>(p, tile);
+  __syncthreads();
   for (std::int64_t first = blockIdx.x * std::int64_t{kRows}; first < p.rows;
        first += gridDim.x * std::int64_t{kRows}) {
     Pieces<T, kWidth, kPiecesAtOnce<kDk>, kStats> pieces;
     pieces.load(p, place, first + place.row);
     make_means<T, kWidth>(p, tile, place, first);
-    __syncthreads();
+    __syncwarp();
     make_units(tile, place);
     __syncwarp();
     row_gradients<T, kWidth>(p, tile, place, first, pieces);

@@ -68,8 +68,14 @@ class Pieces {
   }
 
   /// Writes the branches' gradients or row statistics of the whole row, and adds to the sums of d_o
-  /// x branch.
+  /// x branch. All lanes of the warp call it.
   __device__ void finish(const GateBackwardParams& p, const float (&gates)[3], float (&sum)[3]) {
+    if constexpr (kStats && kWidth > 1) {
+      if (makes_stats_alone(p)) {
+        p.head_shift == 3 ? finish_stats<3>(p, sum) : finish_stats<4>(p, sum);
+        return put_stats(p, gates);
+      }
+    }
     for (int first = 0; first < pieces_of(p); first += 16 * kCount) {  // lanes stay together
 #pragma unroll
       for (int k = 0; k < kCount; ++k) {
@@ -82,6 +88,65 @@ class Pieces {
 
  private:
   using Bits = cuda::BitsOf<T, kWidth>;
+
+  /// Whether the warp makes row statistics of all branches and nothing else of its pieces: what
+  /// training asks for, with fewer questions a piece.
+  __device__ bool makes_stats_alone(const GateBackwardParams& p) const {
+    bool all = p.head_shift > 0 && pieces_of(p) % (16 * kCount) == 0;
+#pragma unroll
+    for (int b = 0; b < 3; ++b)
+      all = all && p.branch[b].data && p.row_stats[b].data && !p.d_branch[b].data;
+    return __all_sync(0xffffffffu, all && count_ > 0);
+  }
+  template <int kShift>
+  __device__ void finish_stats(const GateBackwardParams& p, float (&sum)[3]) {
+    for (int first = 0; first < count_; first += 16 * kCount) {
+      float dot[kCount][3] = {};
+#pragma unroll
+      for (int k = 0; k < kCount; ++k) {
+        float d_o[kWidth];
+        cuda::unpack<T, kWidth>(d_o_[k], d_o);
+#pragma unroll
+        for (int b = 0; b < 3; ++b) {
+          float o[kWidth];
+          cuda::unpack<T, kWidth>(o_[k][b], o);
+#pragma unroll
+          for (int j = 0; j < kWidth; ++j) dot[k][b] = fmaf(d_o[j], o[j], dot[k][b]);
+          sum[b] += dot[k][b];
+        }
+        const int i = first + 16 * (kCount + k) + column_;
+        if (i < count_) {
+          const At at(p, row_, i);
+          d_o_[k] = read(p.d_o, at);
+#pragma unroll
+          for (int b = 0; b < 3; ++b) o_[k][b] = read(p.branch[b], at);
+        }
+      }
+      keep_own<kShift>(first / 16, dot);
+    }
+  }
+  /// Sums over the lanes of a head, of which each lane keeps that of its own number: of steps
+  /// `step` and after. Two of them are summed at once, one in the even lanes and one in the odd
+  /// ones.
+  template <int kShift>
+  __device__ void keep_own(int step, const float (&dot)[kCount][3]) {
+    const int own = column_ & ((1 << kShift) - 1);
+    const bool second = ((own ^ step) & 1) != 0;
+#pragma unroll
+    for (int b = 0; b < 3; ++b) {
+      const float sent = second ? dot[0][b] : dot[1][b], kept = second ? dot[1][b] : dot[0][b];
+      float total = kept + __shfl_xor_sync(0xffffffffu, sent, 1);
+#pragma unroll
+      for (int lanes = 2; lanes < 1 << kShift; lanes *= 2)
+        total += __shfl_xor_sync(0xffffffffu, total, lanes);
+      if (own - step == (second ? 1 : 0)) dot_[b] = total;
+#pragma unroll
+      for (int k = 2; k < kCount; ++k) {
+        total = sum_of_head(dot[k][b], kShift);
+        if (own == step + k) dot_[b] = total;
+      }
+    }
+  }
 
   __device__ void put_stats(const GateBackwardParams& p, const float (&gates)[3]) const {
     const int head = own_head(p);
