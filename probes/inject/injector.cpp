@@ -13,6 +13,7 @@
 
 #include "cupti/call_names.hpp"
 #include "inject/driver.hpp"
+#include "inject/hook/python_stacks.hpp"
 #include "inject/host_stacks.hpp"
 #include "inject/ranges.hpp"
 #include "nsa/schemas/trace_request.hpp"
@@ -102,6 +103,7 @@ void Injector::start(const Request& request) {
   if (request.hang_ms > 0) prime_host_stacks();
   made->spool_.flush();
   made->thread_ = std::thread([made] { made->run(); });
+  PythonStacks::get().start(request.python_stacks_us * 1000);
   pthread_atfork(nullptr, nullptr, forget_in_child);
   std::atexit(finish_at_exit);
 }

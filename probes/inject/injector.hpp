@@ -86,6 +86,7 @@ class Injector {
   void append_totals(bool is_final);
   void finish_timing();
   void note_hooks();
+  void note_stacks();
   void anchor();
 
   Request request_;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "inject/hook/hook_ranges.hpp"
+#include "inject/hook/python_stacks.hpp"
 #include "inject/hook/recorder.hpp"
 #include "inject/injector.hpp"
 #include "nsa/schemas/trace_request.hpp"
@@ -81,6 +82,24 @@ void Injector::note_hooks() {
   if (totals.graph_launches > 0)
     spool_.note(spool::NoteWhat::information,
                 "CUDA graphs: what they replay belongs to the range in which it was captured");
+}
+
+void Injector::note_stacks() {
+  const PythonStacks& stacks = PythonStacks::get();
+  if (stacks.failed())
+    return spool_.note(spool::NoteWhat::information,
+                       "no lines of Python: this version does not let itself be asked for them");
+  if (stacks.taken() == 0) return;
+  const auto taken = static_cast<double>(stacks.taken());
+  const auto taking_ns = static_cast<double>(stacks.taking_ns());
+  std::array<char, 160> text{};
+  std::snprintf(
+      text.data(), text.size(),
+      "looking where the main thread stands in Python took %.2f %% of its time: %llu "
+      "times, about %.1f us each",
+      stacks.span_ns() > 0 ? 100 * taking_ns / static_cast<double>(stacks.span_ns()) : 0.0,
+      static_cast<unsigned long long>(stacks.taken()), taking_ns / taken / 1e3);
+  spool_.note(spool::NoteWhat::information, text.data());
 }
 
 }  // namespace nsa::inject

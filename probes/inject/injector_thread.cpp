@@ -8,6 +8,7 @@
 
 #include "inject/driver.hpp"
 #include "inject/hook/hook_ranges.hpp"
+#include "inject/hook/python_stacks.hpp"
 #include "inject/host_stacks.hpp"
 #include "inject/injector.hpp"
 #include "inject/ranges.hpp"
@@ -60,6 +61,7 @@ void Injector::tick() {
   if (tracer_) tracer_->flush(false);
   if (timer_) timer_->collect();
   HookRanges::get().collect(spool_);
+  PythonStacks::get().collect(spool_);
   if (!tracer_) note_devices();
   sample_devices();
   append_totals(false);
@@ -190,7 +192,10 @@ void Injector::finish() {
   if (tracer_) tracer_->flush(true);
   if (timer_) finish_timing();
   HookRanges::get().collect(spool_);
+  PythonStacks::get().stop();
+  PythonStacks::get().collect(spool_);
   note_hooks();
+  note_stacks();
   anchor();
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", none)) {

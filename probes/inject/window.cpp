@@ -65,6 +65,7 @@ Request read_request(const std::function<const char*(const char*)>& get) {
   const char* on_hang = get(spool::kEnvOnHang);
   r.end_on_hang = on_hang && std::string_view(on_hang) == "end";
   r.all_calls = is_set(get(spool::kEnvAllCalls));
+  r.python_stacks_us = number(get, spool::kEnvPythonStacksUs, 0, r.complaint);
   if (const char* without = get(spool::kEnvWithout)) r.without = words(without);
   return r;
 }

@@ -26,6 +26,7 @@ struct Request {
   std::int64_t hang_ms = 0;  // 0 = never
   bool end_on_hang = false;
   bool all_calls = false;
+  std::int64_t python_stacks_us = 0;           // 0 = none
   std::set<std::string, std::less<>> without;  // sync, memory, overhead: kinds of records
   std::string complaint;  // what of the environment could not be understood, in one line
 };

@@ -33,12 +33,14 @@ TEST_CASE("numbers and kinds that cannot be understood are said and left out", "
                                 {"NSATUNE_TRACE_SKIP", "3"},
                                 {"NSATUNE_TRACE_WARMUP", "-1"},
                                 {"NSATUNE_TRACE_HANG_MS", "2000"},
+                                {"NSATUNE_TRACE_PYTHON_STACKS_US", "5000"},
                                 {"NSATUNE_TRACE_ON_HANG", "end"},
                                 {"NSATUNE_TRACE_ALL_CALLS", "1"}});
   CHECK(r.window.kind == WindowKind::steps);
   CHECK(r.window.skip == 3);
   CHECK(r.window.warmup == 0);
   CHECK(r.hang_ms == 2000);
+  CHECK(r.python_stacks_us == 5000);
   CHECK(r.end_on_hang);
   CHECK(r.all_calls);
   CHECK(r.complaint == "NSATUNE_TRACE_WARMUP=-1 is not a whole number");

@@ -190,6 +190,7 @@ TEST_CASE("the hook for Python comes in by PYTHONPATH, and not with --no-python"
   CHECK(contains(with, "NSATUNE_TRACE_PYTHON=1\n"));
   CHECK(contains(with, "NSATUNE_TRACE_MODULE_DEPTH=2\n"));
   CHECK(contains(with, "NSATUNE_TRACE_MODULE_NAMES=a,b\n"));
+  CHECK(contains(with, "NSATUNE_TRACE_PYTHON_STACKS_US=10000\n"));
   CHECK(
       contains(environment("", "PYTHONPATH="), "PYTHONPATH=" + hook + "\n"));  // no folder "" in it
   const std::string without = environment("--no-python", "PYTHONPATH=/theirs");
@@ -207,6 +208,8 @@ TEST_CASE("what cannot be recorded is refused before the program starts", "[trac
   CHECK(record(folder, "--seconds 3s --warmup 4", "good").exit_code == 2);
   CHECK(record(folder, "--seconds soon", "good").exit_code == 2);
   CHECK(record(folder, "--module-depth deep", "good").exit_code == 2);
+  for (const char* often : {"0ms", "10", "1.5ms", "11s", "99999999999999999999ms", "-5ms", "often"})
+    CHECK(record(folder, std::string("--python-stacks ") + often, "good").exit_code == 2);
   CHECK(record(folder, "--without kernels", "good").exit_code == 2);
   CHECK(record(folder, "--step-kernel k --step-name s", "good").exit_code == 2);
   CHECK(record(folder, "--step-kernel k --profiler-api", "good").exit_code == 2);

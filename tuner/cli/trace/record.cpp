@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -31,7 +32,7 @@ namespace fs = std::filesystem;
 struct RecordOptions {
   std::vector<std::string> command;
   std::string folder = "trace", library, step_name, step_kernel;
-  std::string module_depth = "blocks";
+  std::string module_depth = "blocks", python_stacks = "10ms";
   std::vector<std::string> module_names, without;
   std::uint64_t warmup = 0, skip = 0;
   std::optional<std::uint64_t> steps, calls;
@@ -67,9 +68,26 @@ void add_window(const RecordOptions& o, probes::Variables& out) {
     out.emplace_back(spool::kEnvSkipMs, milliseconds("--skip-seconds", *o.skip_seconds));
 }
 
+/// 0: none.
+std::uint64_t stack_period_us(const std::string& text) {
+  if (text == "off") return 0;
+  constexpr std::uint64_t kMostMs = 10'000;
+  std::uint64_t ms = 0;
+  const char* const end = text.data() + text.size();
+  const auto [unit, error] = std::from_chars(text.data(), end, ms);
+  const std::string_view rest(unit, end);
+  if (error != std::errc{} || (rest != "ms" && rest != "s") || ms == 0 || ms > kMostMs ||
+      (rest == "s" && ms > kMostMs / 1000))
+    throw InputError("--python-stacks: '" + text +
+                     "' is not a whole time from 1ms to 10s, nor off");
+  return ms * (rest == "s" ? 1'000'000 : 1000);
+}
+
 /// The hook comes in as the first sitecustomize on PYTHONPATH.
 void add_python_hook(const RecordOptions& o, const std::string& hook, probes::Variables& out) {
-  if (o.no_python || hook.empty()) return;
+  if (o.no_python) return;
+  out.emplace_back(spool::kEnvPythonStacksUs, std::to_string(stack_period_us(o.python_stacks)));
+  if (hook.empty()) return;
   const char* path = std::getenv("PYTHONPATH");
   out.emplace_back("PYTHONPATH", path && *path ? hook + ":" + path : hook);
   out.emplace_back(spool::kEnvPython, "1");
@@ -264,8 +282,8 @@ void add_options(CLI::App& sub, RecordOptions& o) {
       ->delimiter(',')
       ->check(CLI::IsMember({"sync", "memory", "overhead"}));
   sub.add_flag("--no-python", o.no_python,
-               "Do not hook into Python programs: no steps, modules, data and collectives of "
-               "PyTorch");
+               "Do not hook into Python programs: no lines, and no steps, modules, data and "
+               "collectives of PyTorch");
   sub.add_option("--module-depth", o.module_depth,
                  "How deep modules of PyTorch have ranges: a number, \"blocks\" (default) or "
                  "\"all\"")
@@ -273,6 +291,9 @@ void add_options(CLI::App& sub, RecordOptions& o) {
   sub.add_option("--module-names", o.module_names,
                  "Only modules whose path or class fits a pattern: layers.*.attn")
       ->delimiter(',');
+  sub.add_option("--python-stacks", o.python_stacks,
+                 "How often to look at which line the main thread of a Python program is: 5ms "
+                 "(default 10ms), or off");
   sub.add_flag("--keep-spools", o.keep_spools, "Keep the raw records beside the traces");
   sub.add_option("--library", o.library,
                  "Path of the recording library, if it is not beside the program");

@@ -47,6 +47,9 @@ inline constexpr const char* kEnvPython = "NSATUNE_TRACE_PYTHON";
 inline constexpr const char* kEnvModuleDepth = "NSATUNE_TRACE_MODULE_DEPTH";
 /// Only modules whose path or class fits one of these patterns, with commas between them.
 inline constexpr const char* kEnvModuleNames = "NSATUNE_TRACE_MODULE_NAMES";
+/// Microseconds between two looks at where the main thread of a Python program stands; 0 or unset =
+/// none.
+inline constexpr const char* kEnvPythonStacksUs = "NSATUNE_TRACE_PYTHON_STACKS_US";
 
 /// Folder of the hook, beside the library that is injected.
 inline constexpr const char* kPythonHookFolder = "nsatune_python";

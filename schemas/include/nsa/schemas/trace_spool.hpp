@@ -59,7 +59,9 @@ enum class Kind : std::uint16_t {
   totals,
   gpu_range,
   message,
-  event
+  event,
+  python_frame,
+  python_sample
 };
 
 /// What every record begins with.
@@ -205,6 +207,28 @@ struct SpoolMessage {
   std::uint32_t reserved = 0;
 };
 
+/// A place in a Python program, and where it was called from: the stack of a sample is the list of
+/// callers. A writer appends it before the first record that refers to it.
+struct SpoolPythonFrame {
+  SpoolRecord record{32, Kind::python_frame, 0};
+  std::uint32_t id = 0;                  // its own, not 0
+  std::uint32_t caller = 0;              // another frame; 0 = none, or too deep to tell
+  std::uint32_t function = 0, file = 0;  // texts
+  std::uint32_t line = 0;                // 0 = not known
+  std::uint32_t reserved = 0;
+};
+
+/// The thread stood there at that moment, and at so many more, each `period_ns` after the one
+/// before it: it was in one call of C from the first to the last.
+struct SpoolPythonSample {
+  SpoolRecord record{40, Kind::python_sample, 0};
+  std::int64_t at_ns = 0;
+  std::int64_t period_ns = 0;
+  std::uint32_t frame = 0, thread = 0;
+  std::uint32_t count = 1;  // moments
+  std::uint32_t reserved = 0;
+};
+
 enum class StageOf : std::uint32_t { correlation = 1, graph_node = 2 };
 
 /// Which NSA stage launched an operation, where the tracer knows it itself.
@@ -315,6 +339,8 @@ static_assert(kPlain<SpoolEvent> && sizeof(SpoolEvent) == 32);
 static_assert(kPlain<SpoolMarker> && sizeof(SpoolMarker) == 40);
 static_assert(kPlain<SpoolGpuRange> && sizeof(SpoolGpuRange) == 40);
 static_assert(kPlain<SpoolMessage> && sizeof(SpoolMessage) == 48);
+static_assert(sizeof(SpoolPythonFrame) == 32);
+static_assert(kPlain<SpoolPythonSample> && sizeof(SpoolPythonSample) == 40);
 static_assert(kPlain<SpoolStage> && sizeof(SpoolStage) == 24);
 static_assert(kPlain<SpoolMemory> && sizeof(SpoolMemory) == 72);
 static_assert(kPlain<SpoolOverhead> && sizeof(SpoolOverhead) == 40);
