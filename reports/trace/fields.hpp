@@ -24,6 +24,13 @@ struct DevicePid {
   std::int32_t device = 0;
 };
 
+/// A PythonFrame with its names.
+struct DrawnFrame {
+  bool operator==(const DrawnFrame&) const = default;
+  std::string function, file;
+  std::uint32_t line = 0, caller = 0;
+};
+
 /// What stands under the key "nsatune" of a trace of ours.
 struct Recording {
   int version = 1;
@@ -33,6 +40,7 @@ struct Recording {
   std::vector<DrawnProcess> processes;
   std::vector<DevicePid> device_pids;
   std::optional<Clocks> clocks;
+  std::vector<DrawnFrame> python_frames;  // from number 1
 };
 
 }  // namespace trace
@@ -78,6 +86,11 @@ inline constexpr auto kFields<trace::DevicePid> = std::tuple{
     required("pid", &trace::DevicePid::pid), required("device", &trace::DevicePid::device)};
 
 template <>
+inline constexpr auto kFields<trace::DrawnFrame> = std::tuple{
+    required("function", &trace::DrawnFrame::function), required("file", &trace::DrawnFrame::file),
+    required("line", &trace::DrawnFrame::line), required("caller", &trace::DrawnFrame::caller)};
+
+template <>
 inline constexpr auto kFields<trace::Recording> =
     std::tuple{required("version", &trace::Recording::version),
                required("origin_ns", &trace::Recording::origin_ns),
@@ -85,7 +98,8 @@ inline constexpr auto kFields<trace::Recording> =
                required("holds_overhead", &trace::Recording::holds_overhead),
                required("processes", &trace::Recording::processes),
                required("device_pids", &trace::Recording::device_pids),
-               optional("clocks", &trace::Recording::clocks)};
+               optional("clocks", &trace::Recording::clocks),
+               unless_default("python_frames", &trace::Recording::python_frames)};
 
 template <>
 inline constexpr auto kFields<trace::RecordingRow> = std::tuple{

@@ -101,20 +101,36 @@ inline constexpr auto kFields<trace::WhatIf> = std::tuple{
     required("at_least", &trace::WhatIf::at_least)};
 
 template <>
+inline constexpr auto kFields<trace::PythonLine> = std::tuple{
+    required("file", &trace::PythonLine::file), required("line", &trace::PythonLine::line),
+    required("function", &trace::PythonLine::function),
+    required("within", &trace::PythonLine::within),
+    required("samples", &trace::PythonLine::samples)};
+
+template <>
+inline constexpr auto kFields<trace::GapLine> =
+    std::tuple{inlined(&trace::GapLine::at), required("class", &trace::GapLine::idle_class)};
+
+template <>
 inline constexpr auto kFields<trace::CriticalPath> =
     std::tuple{required("start_ns", &trace::CriticalPath::start_ns),
                required("length_ns", &trace::CriticalPath::length_ns),
                required("steps", &trace::CriticalPath::steps),
                required("events", &trace::CriticalPath::events),
                required("parts", &trace::CriticalPath::parts),
-               required("what_if", &trace::CriticalPath::what_if)};
+               required("what_if", &trace::CriticalPath::what_if),
+               unless_default("samples", &trace::CriticalPath::samples),
+               unless_default("lines", &trace::CriticalPath::lines)};
 
 template <>
 inline constexpr auto kFields<trace::GapCause> =
-    std::tuple{required("what", &trace::GapCause::what), required("name", &trace::GapCause::name),
+    std::tuple{required("what", &trace::GapCause::what),
+               required("name", &trace::GapCause::name),
                required("class", &trace::GapCause::idle_class),
                required("total_ns", &trace::GapCause::total_ns),
-               unless_default("count", &trace::GapCause::count)};
+               unless_default("count", &trace::GapCause::count),
+               unless_default("samples", &trace::GapCause::samples),
+               unless_default("lines", &trace::GapCause::lines)};
 
 template <>
 inline constexpr auto kFields<trace::GapRow> =
@@ -125,11 +141,14 @@ inline constexpr auto kFields<trace::GapRow> =
                required("what", &trace::GapRow::what),
                required("name", &trace::GapRow::name),
                required("ends_with", &trace::GapRow::ends_with),
-               required("parts", &trace::GapRow::parts)};
+               required("parts", &trace::GapRow::parts),
+               unless_default("samples", &trace::GapRow::samples),
+               unless_default("lines", &trace::GapRow::lines)};
 
 template <>
-inline constexpr auto kFields<trace::Gaps> = std::tuple{required("longest", &trace::Gaps::longest),
-                                                        required("causes", &trace::Gaps::causes)};
+inline constexpr auto kFields<trace::Gaps> = std::tuple{
+    required("longest", &trace::Gaps::longest), required("causes", &trace::Gaps::causes),
+    unless_default("samples", &trace::Gaps::samples), unless_default("lines", &trace::Gaps::lines)};
 
 template <>
 inline constexpr auto kFields<trace::QueueRow> = std::tuple{

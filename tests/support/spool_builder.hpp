@@ -104,6 +104,29 @@ class SpoolBuilder {
                        std::uint32_t thread = 11) {
     return range(name, start_ns, end_ns, thread, spool::kHookDomain);
   }
+  /// A place in Python; its number. `caller`: that of another one, 0 = none.
+  std::uint32_t python_frame(std::string_view file, std::uint32_t line, std::string_view function,
+                             std::uint32_t caller = 0) {
+    spool::SpoolPythonFrame frame;
+    frame.file = text(file);
+    frame.function = text(function);
+    frame.line = line;
+    frame.caller = caller;
+    frame.id = ++last_frame_;
+    append(frame);
+    return frame.id;
+  }
+  /// The thread stood there at that moment, and at `count - 1` more.
+  SpoolBuilder& python_sample(std::uint32_t frame, std::int64_t at_ns, std::uint32_t count = 1,
+                              std::int64_t period_ns = 100, std::uint32_t thread = 11) {
+    spool::SpoolPythonSample sample;
+    sample.at_ns = at_ns;
+    sample.period_ns = period_ns;
+    sample.frame = frame;
+    sample.thread = thread;
+    sample.count = count;
+    return append(sample);
+  }
   /// What the exit handler appends.
   SpoolBuilder& totals(std::uint64_t launches, std::uint64_t kernels, std::uint64_t dropped = 0,
                        std::uint16_t flags = spool::kSpoolFinal) {
@@ -121,6 +144,7 @@ class SpoolBuilder {
   std::map<std::string, std::uint32_t, std::less<>> texts_;
   std::uint32_t next_ = 1;
   std::uint64_t last_marker_ = 0;
+  std::uint32_t last_frame_ = 0;
 };
 
 }  // namespace nsa::test

@@ -11,6 +11,7 @@ import json
 import gzip
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,13 +25,15 @@ Range = collections.namedtuple("Range", "name begin end thread")
 
 class Recorded:
     def __init__(self, folder, done):
-        self.done, self.ranges, self.notes = done, [], []
+        self.done, self.ranges, self.notes, self.samples = done, [], [], collections.Counter()
         for path in sorted(pathlib.Path(folder).glob("*.json.gz")):
             trace = json.loads(gzip.decompress(path.read_bytes()))
             for event in trace["traceEvents"]:
                 if event.get("ph") == "X" and event.get("cat") in ("nvtx", "user_annotation"):
                     own = event.get("args", {}).get("own_tid", event["tid"])
                     self.ranges.append(Range(event["name"], float(event["ts"]), float(event["ts"]) + float(event["dur"]), own))
+                if event.get("cat") == "python_sample":
+                    self.samples[event["name"]] += event["args"]["samples"]
             self.notes += [note["text"] for process in trace["nsatune"]["processes"] for note in process.get("notes", [])]
 
     def count(self, name):
@@ -53,11 +56,11 @@ class HookTest(unittest.TestCase):
     def path(self, name):
         return pathlib.Path(self.folder.name) / name
 
-    def record(self, *flags, script=FAKE / "train.py", arguments=(), python=(), path=()):
+    def record(self, *flags, script=FAKE / "train.py", arguments=(), python=(), path=(), program=sys.executable):
         environment = dict(os.environ, PYTHONPATH=os.pathsep.join([*map(str, path), str(FAKE)]))
         environment.pop("NSATUNE_TRACE_DIR", None)
         out = tempfile.mkdtemp(dir=self.folder.name)
-        done = subprocess.run([NSATUNE, "trace", "record", "--library", LIBRARY, *flags, "-o", out, "--", sys.executable, *python,
+        done = subprocess.run([NSATUNE, "trace", "record", "--library", LIBRARY, *flags, "-o", out, "--", program, *python,
                                str(script), *arguments], capture_output=True, text=True, env=environment, timeout=120)
         return Recorded(out, done)
 
@@ -254,6 +257,74 @@ class HookTest(unittest.TestCase):
         self.assertEqual((recorded.count("forward compiled graph 0"), recorded.count("backward compiled graph 1")), (2, 1))
         self.assertTrue(any("modules inside of it have no ranges" in note for note in recorded.notes), recorded.notes)
         self.assertFalse(any("modules inside of it have no ranges" in note for note in self.record().notes))
+
+    STANDS = textwrap.dedent("""
+        import os, sys, time, torch
+        torch.cuda.init()
+        for _ in range(100):  # Python's lock is taken anew, as all that a GPU does takes it
+            time.sleep(0.0005)
+
+        def compute(seconds):
+            end = time.perf_counter() + seconds
+            while time.perf_counter() < end:
+                pass  # the line of the loop or this one
+
+        def wait(seconds):
+            time.sleep(seconds)  # WAIT
+
+        def deep(depth):
+            return deep(depth - 1) if depth else compute(0.1)
+
+        for _ in range(2):
+            compute(0.2)
+            wait(0.3)
+        deep(400)
+        if os.fork() == 0:  # is not recorded, and ends as it would
+            compute(0.05)
+            os._exit(0)
+        os.wait()
+        try:
+            raise KeyError
+        except KeyError:
+            compute(0.01)
+        print("done")
+    """)
+
+    def test_samples_say_at_which_line_the_main_thread_was(self):
+        script = self.path("stands.py")
+        script.write_text(self.STANDS)
+        line = 1 + self.STANDS.splitlines().index("    time.sleep(seconds)  # WAIT")
+        recorded = self.record(script=script)
+        self.assertEqual((recorded.done.returncode, recorded.done.stdout), (0, "done\n"), recorded.done.stderr)
+        waits = sum(count for name, count in recorded.samples.items() if name.endswith(f"stands.py:{line} (wait)"))
+        computes = sum(count for name, count in recorded.samples.items() if name.endswith("(compute)"))
+        self.assertTrue(45 <= waits <= 75, recorded.samples)  # 60 of 10 ms each, in two calls of C
+        self.assertTrue(30 <= computes <= 80, recorded.samples)  # 51, in a loop of Python's own
+        self.assertFalse(any("nsatune" in name for name in recorded.samples))
+        self.assertTrue(any("looking where the main thread stands" in note for note in recorded.notes), recorded.notes)
+
+    def test_samples_come_as_often_as_asked_for_or_not_at_all(self):
+        script = self.path("stands.py")
+        script.write_text(self.STANDS)
+        often = sum(self.record("--python-stacks", "2ms", script=script).samples.values())
+        self.assertTrue(400 <= often <= 900, often)  # of some 1.3 s
+        for flags in (("--python-stacks", "off"), ("--no-python",)):
+            self.assertFalse(self.record(*flags, script=script).samples)
+        for what in ("0.5ms", "11s", "often"):
+            refused = self.record("--python-stacks", what, script=script).done
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+
+    def test_other_versions_of_python_are_asked_in_the_same_way(self):
+        script = self.path("stands.py")
+        script.write_text(self.STANDS)
+        for version in range(8, 15):
+            program = shutil.which(f"python3.{version}")
+            if not program or subprocess.run([program, "-c", ""], capture_output=True).returncode != 0:
+                continue
+            with self.subTest(program):
+                recorded = self.record(script=script, program=program)
+                self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
+                self.assertTrue(90 <= sum(recorded.samples.values()) <= 200, recorded.samples)
 
     def test_a_python_without_its_environment_costs_a_line(self):
         script = self.path("alone.py")

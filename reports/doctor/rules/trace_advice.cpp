@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "nsa/trace/python_lines.hpp"
 #include "nsa/trace/who.hpp"
 #include "trace_parts.hpp"
 #include "words.hpp"
@@ -97,10 +98,21 @@ std::string pin_advice(const TraceEvidence& t) {
   return "pin the host's memory (pin_memory=True) and copy with non_blocking=True";
 }
 
+/// The line where it does that, or who would name it.
+std::string named_by(const trace::GapCause& cause) {
+  if (!cause.lines.empty()) return ", at " + line_text(cause.lines.front());
+  return cause.what == "python" ? ""
+                                : "; with_stack=True or `nsatune trace record` names the function";
+}
+
 }  // namespace
 
 std::string host_state_text(const trace::GapCause& cause) {
   return trace::host_did(cause, clean(cause.name, 100));
+}
+
+std::string line_text(const trace::PythonLine& line) {
+  return clean(trace::line_text(line.file, line.line, line.function), 100);
 }
 
 std::string collective_text(const trace::CollectiveRow& row) {
@@ -120,9 +132,7 @@ std::string host_advice(const TraceEvidence& t) {
   if (const trace::GapCause* cause = long_work_outside(t))
     return fmt::format(
         "take out of the step what the program does outside of operators, where it mostly {}{}",
-        host_state_text(*cause),
-        cause->what == "python" ? ""
-                                : "; with_stack=True or `nsatune trace record` names the function");
+        host_state_text(*cause), named_by(*cause));
   if (graph_share(t) > kMostly)
     return "most of it is launched by graphs already: shorten what the host does between them, or "
            "put several steps into one";

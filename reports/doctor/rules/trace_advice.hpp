@@ -9,6 +9,8 @@ namespace nsa::doctor {
 
 /// "was in aten::nonzero", "did nothing that was recorded".
 std::string host_state_text(const trace::GapCause& cause);
+/// "train.py:31 (load)"
+std::string line_text(const trace::PythonLine& line);
 /// "all_reduce of 25 MiB in dp by nccl: 3 ms of waiting for others".
 std::string collective_text(const trace::CollectiveRow& row);
 

@@ -26,6 +26,7 @@ constexpr std::int64_t kManyWaits = 20;
 constexpr double kExposedShare = .05;
 constexpr std::int64_t kLaunches = 20;  // of kernels long enough to tell
 constexpr double kBlockingShare = .9;
+constexpr std::int64_t kFewSamples = 3;  // of a line: fewer may be chance
 
 std::string causes_of(const trace::IdleClasses& c) {
   std::string text;
@@ -93,16 +94,30 @@ void add_host_state(const TraceEvidence& t, std::vector<Fact>& facts, std::size_
   }
 }
 
+/// At which lines of the program the host was, most samples first.
+void add_lines(const TraceEvidence& t, std::vector<Fact>& facts, std::size_t most) {
+  if (!t.summary.gaps) return;
+  const trace::Gaps& gaps = *t.summary.gaps;
+  for (const trace::GapLine& line : gaps.lines) {
+    if (most-- == 0 || line.at.samples < kFewSamples) break;
+    facts.push_back({.what = fmt::format("idle while the host was at {}, {} of {} samples",
+                                         line_text(line.at), line.at.samples, gaps.samples),
+                     .source = t.summary.path,
+                     .count = line.at.samples});
+  }
+}
+
 /// "one of the longest gaps, while the host was in aten::item"
 std::string gap_text(const TraceEvidence& t, const Gap& gap) {
   if (t.summary.gaps)
     for (const trace::GapRow& row : t.summary.gaps->longest)
       if (row.start_ns == gap.start_ns && row.duration_ns == gap.duration_ns && !row.parts.empty())
-        return fmt::format("one of the longest gaps, {}while the host {}",
+        return fmt::format("one of the longest gaps, {}while the host {}{}",
                            most(row.parts.front().total_ns, row.duration_ns)
                                ? ""
                                : time_text(row.parts.front().total_ns) + " of it ",
-                           host_state_text(row.parts.front()));
+                           host_state_text(row.parts.front()),
+                           row.lines.empty() ? "" : ", at " + line_text(row.lines.front()));
   return "one of the longest gaps";
 }
 
@@ -146,6 +161,7 @@ Founds trace_idle_gpu(const RunEvidence& evidence) {
         {{.what = causes_of(gpu.idle_by_class_ns), .source = t.summary.path, .ns = gpu.idle_ns}},
         idle_gain(t)};
     add_host_state(t, found.facts, 3);
+    add_lines(t, found.facts, 3);
     for (const Gap& gap : t.gaps)
       found.facts.push_back({.what = gap_text(t, gap),
                              .source = t.summary.path,

@@ -135,6 +135,7 @@ function stepTimesWords() {
 
 function whatIfName(one) {
   if (one.what === "kernel") return one.name;
+  if (one.what === "python_line") return `what the host does at ${one.name}`;
   return one.name ? `waits in ${one.name}` : data.words.what_if[one.what];
 }
 
@@ -179,12 +180,19 @@ function gapName(cause) {
   return cause.what === "launch_unknown" ? "the launch is unknown" : `was in ${cause.name}`;
 }
 
+function lineName(line) {
+  const file = line.file.split("/").slice(-2).join("/");
+  return `${file}:${line.line}${line.function ? ` (${line.function})` : ""}`;
+}
+
 function showIdle() {
   if (!summary.gaps || summary.gaps.causes.length === 0) return;
   const causes = summary.gaps.causes;
   section("idle", "Idle time", plot("idle-plot", figure => drawBars(figure, causes.slice(0, 12).map(cause => [gapName(cause), cause.total_ns]),
     "Idle time of the GPU, by what the host did before the launch that ended it.", "idle time by what the host did", ["While the host", "Because of", "Idle", "Gaps"],
-    () => causes.slice(0, 200).map(cause => [gapName(cause), idleWords[cause.class], nsText(cause.total_ns), String(cause.count)]))));
+    () => causes.slice(0, 200).map(cause => [gapName(cause), idleWords[cause.class], nsText(cause.total_ns), String(cause.count)]))),
+    ...(summary.gaps.lines ? [table("idle-lines", ["Samples", "Because of", "The host was at", "In"],
+      summary.gaps.lines.slice(0, mostRows).map(line => [String(line.samples), idleWords[line.class], lineName(line), line.within || "-"]))] : []));
 }
 
 function showCommunication() {

@@ -34,11 +34,20 @@ TextTable host_syncs(const Summary& s) {
   return table;
 }
 
+/// "train.py:31 (load) 40 of 42": the line with most samples.
+std::string most_at(const std::vector<trace::PythonLine>& lines, std::int64_t samples) {
+  if (lines.empty()) return {};
+  return fmt::format("{} {} of {}", python_line_text(lines.front(), false),
+                     format_tokens(lines.front().samples), format_tokens(samples));
+}
+
 TextTable gaps(const Summary& s, std::size_t top) {
   TextTable table;
   table.add_columns({"idle", "share", "gaps"}, Align::right);
   table.add_column("because of");
   table.add_column("while the host");
+  const bool sampled = s.gaps && s.gaps->samples > 0;
+  if (sampled) table.add_column("most samples at");
   if (!s.gaps) return table;
   std::int64_t all = 0;
   for (const trace::GapCause& cause : s.gaps->causes) all += cause.total_ns;
@@ -51,12 +60,31 @@ TextTable gaps(const Summary& s, std::size_t top) {
       rest_gaps += cause.count;
       continue;
     }
-    table.add_row({ns(cause.total_ns), share(cause.total_ns, all), format_tokens(cause.count),
-                   time_word(cause.idle_class), host_did(cause)});
+    std::vector<Cell> row{ns(cause.total_ns), share(cause.total_ns, all),
+                          format_tokens(cause.count), time_word(cause.idle_class), host_did(cause)};
+    if (sampled) row.emplace_back(most_at(cause.lines, cause.samples));
+    table.add_row(std::move(row));
   }
-  if (rest > 0)
-    table.add_row(
-        {ns(rest_ns), share(rest_ns, all), format_tokens(rest_gaps), "", more_rows(rest)});
+  if (rest == 0) return table;
+  std::vector<Cell> row{ns(rest_ns), share(rest_ns, all), format_tokens(rest_gaps), "",
+                        more_rows(rest)};
+  if (sampled) row.emplace_back();
+  table.add_row(std::move(row));
+  return table;
+}
+
+/// Idle time by where in Python the host was.
+TextTable idle_lines(const Summary& s, std::size_t top) {
+  TextTable table;
+  table.add_columns({"samples", "share"}, Align::right);
+  table.add_column("because of");
+  table.add_column("the host was at");
+  if (!s.gaps) return table;
+  for (const trace::GapLine& line : s.gaps->lines) {
+    if (top-- == 0) break;
+    table.add_row({format_tokens(line.at.samples), share(line.at.samples, s.gaps->samples),
+                   time_word(line.idle_class), python_line_text(line.at)});
+  }
   return table;
 }
 
@@ -81,17 +109,22 @@ std::string parts_of(const trace::GapRow& gap, std::size_t columns) {
 TextTable longest_gaps(const Summary& s, std::size_t top, std::size_t columns) {
   constexpr std::size_t kOthers = 38;  // columns before the last
   constexpr std::size_t kLeast = 24;
-  const std::size_t room = std::max(kLeast, columns - std::min(columns, kOthers));
+  const bool sampled = s.gaps && s.gaps->samples > 0;
+  std::size_t room = std::max(kLeast, columns - std::min(columns, kOthers));
+  if (sampled) room = std::max(kLeast, room / 2);
   TextTable table;
   table.add_column("longest gaps", Align::right);
   table.add_column("at", Align::right);
   table.add_column("device");
   table.add_column("while the host");
+  if (sampled) table.add_column("most samples at");
   if (!s.gaps || !s.gpu) return table;
   for (const trace::GapRow& gap : s.gaps->longest) {
     if (top-- == 0) break;
-    table.add_row({ns(gap.duration_ns), ns(gap.start_ns - s.first_ns),
-                   trace::gpu_name(s, gap.part, gap.device), parts_of(gap, room)});
+    std::vector<Cell> row{ns(gap.duration_ns), ns(gap.start_ns - s.first_ns),
+                          trace::gpu_name(s, gap.part, gap.device), parts_of(gap, room)};
+    if (sampled) row.emplace_back(most_at(gap.lines, gap.samples));
+    table.add_row(std::move(row));
   }
   return table;
 }
@@ -133,6 +166,7 @@ std::string host_waits_text(const Summary& s, const Page& page) {
 
 std::string idle_text(const Summary& s, std::size_t top, const Page& page) {
   return section("Idle time", gaps(s, top), page) +
+         section("Idle time by lines of Python", idle_lines(s, top), page) +
          section("Longest gaps", longest_gaps(s, top, page.columns), page) +
          section("Launches that wait for a device", queue(s), page);
 }

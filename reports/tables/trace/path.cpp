@@ -69,11 +69,25 @@ TextTable gains(const CriticalPath& path, std::size_t top) {
   return table;
 }
 
+/// Where in Python the host is while the path is at it.
+TextTable lines(const CriticalPath& path, std::size_t top) {
+  TextTable table;
+  table.add_columns({"samples", "share"}, Align::right);
+  table.add_column("the host on the path was at");
+  for (const trace::PythonLine& line : path.lines) {
+    if (top-- == 0) break;
+    table.add_row({format_tokens(line.samples), format_percent(part_of(line.samples, path.samples)),
+                   python_line_text(line)});
+  }
+  return table;
+}
+
 }  // namespace
 
 std::string what_if_text(const trace::WhatIf& one) {
   const std::string name = printable(one.name);
   if (one.what == "kernel") return name;
+  if (one.what == "python_line") return "what the host does at " + name;
   if (!name.empty()) return "waits in " + name;
   for (const trace::WhatIfKind& kind : trace::kWhatIfKinds)
     if (kind.what == one.what) return std::string(kind.words);
@@ -85,7 +99,7 @@ std::string critical_path_text(const trace::Summary& summary, std::size_t top, S
   if (!summary.critical_path) return {};
   const CriticalPath& path = *summary.critical_path;
   std::string text = "\n" + inked("Critical path", Ink::bold, style) + "\n";
-  for (TextTable table : {parts(path, top), gains(path, top)}) {
+  for (TextTable table : {parts(path, top), lines(path, top), gains(path, top)}) {
     if (table.empty()) continue;
     table.fit(columns - std::min(columns, kTableIndent));
     text += table.render(style, kTableIndent);

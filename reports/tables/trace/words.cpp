@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "nsa/reports/units.hpp"
+#include "nsa/trace/python_lines.hpp"
 #include "nsa/trace/who.hpp"
 
 namespace nsa::reports {
@@ -53,6 +54,12 @@ std::string with_share(std::int64_t part, std::int64_t whole) {
 std::string device_name(const trace::Summary& s, const trace::DeviceSummary& d) {
   const std::string name = trace::gpu_name(s, d.part, d.device);
   return d.name ? name + " " + printable(*d.name) : name;
+}
+
+std::string python_line_text(const trace::PythonLine& line, bool with_package) {
+  std::string text = printable(trace::line_text(line.file, line.line, line.function));
+  if (with_package && !line.within.empty()) text += ", in " + printable(line.within);
+  return text;
 }
 
 void add_scope_columns(TextTable& table) {

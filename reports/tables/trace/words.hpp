@@ -30,6 +30,8 @@ std::string spaced(std::string word);
 std::string time_word(const std::string& key);
 /// "GPU 0 NVIDIA H200", with its rank where several recordings were merged.
 std::string device_name(const trace::Summary& summary, const trace::DeviceSummary& device);
+/// "train.py:31 (load)", and where in packages it mostly was: ", in wait (threading.py:331)".
+std::string python_line_text(const trace::PythonLine& line, bool with_package = true);
 /// Columns for the figures of a device, stream or step, and their cells.
 void add_scope_columns(TextTable& table);
 std::vector<Cell> scope_cells(const trace::GpuFigures& figures);

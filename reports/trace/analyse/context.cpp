@@ -3,6 +3,7 @@
 #include "communication/patterns.hpp"
 #include "launches.hpp"
 #include "owners/host_at.hpp"
+#include "owners/python_lines.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -96,6 +97,7 @@ TraceContext::TraceContext(const Trace& of)
   overheads = of_profiler.unions();
   own = of_cuda.unions();
   host = std::make_unique<HostAt>(*this);
+  lines = std::make_unique<PythonLines>(trace);
 }
 
 TraceContext::~TraceContext() = default;

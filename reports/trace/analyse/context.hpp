@@ -18,6 +18,7 @@ namespace nsa::trace {
 using OpIndices = std::vector<std::uint32_t>;  // into Trace::ops, in order of start
 
 class HostAt;
+class PythonLines;
 
 struct TraceContext {
   explicit TraceContext(const Trace& of);
@@ -31,7 +32,8 @@ struct TraceContext {
   std::vector<WaitKind> wait;        // [calls] what the host waits for in it
   /// [processes] When the recorder was at work, and when CUDA was on its own account.
   std::vector<IntervalSet> overheads, own;
-  std::unique_ptr<const HostAt> host;  // what each thread did
+  std::unique_ptr<const HostAt> host;        // what each thread did
+  std::unique_ptr<const PythonLines> lines;  // where in Python the host was
 
   bool is_comm(std::uint32_t op) const { return is_comm_op[op] != 0; }
   /// Whether the launch of a graph started it; a graph that was recorded as a whole has no nodes.

@@ -63,6 +63,7 @@ void keep_moments(Trace& trace, const Holds& holds) {
   keep_if(trace.memory, by_time);
   keep_if(trace.instants, by_time);
   keep_if(trace.counters, by_time);
+  keep_if(trace.python_samples, by_time);
 }
 
 void keep_ops(Trace& trace, const std::vector<char>& kept) {
@@ -208,7 +209,8 @@ bool holds_no_event(const Trace& trace) {
   return trace.source.untimed_ops == 0 && trace.ops.empty() && trace.calls.empty() &&
          trace.ranges.empty() && trace.python.empty() && trace.overheads.empty() &&
          trace.memory.empty() && trace.async_ranges.empty() && trace.gpu_ranges.empty() &&
-         trace.instants.empty() && trace.syncs.empty() && trace.counters.empty();
+         trace.instants.empty() && trace.syncs.empty() && trace.counters.empty() &&
+         trace.python_samples.empty();
 }
 
 std::int64_t first_event(const Trace& trace) {

@@ -44,12 +44,20 @@ void renumber(Trace& trace, Trace& target, LaunchShapes& shapes) {
   for (const LaunchShape& shape : trace.shapes) shape_ids.push_back(shapes.intern(shape));
   const auto first_thread = static_cast<std::uint32_t>(target.threads.size());
   const auto first_process = static_cast<std::uint32_t>(target.processes.size());
+  const auto before = static_cast<std::uint32_t>(target.python_frames.size() - 1);
+  const auto frame_number = [&](std::uint32_t n) { return n == 0 ? 0 : n + before; };
+  for (PythonFrame& frame : trace.python_frames) {
+    frame.function = names[frame.function];
+    frame.file = names[frame.file];
+    frame.caller = frame_number(frame.caller);
+  }
   for_each_event(trace, [&](auto& event) {
     event.process += first_process;
     if constexpr (requires { event.name; }) event.name = names[event.name];
     if constexpr (requires { event.stack; }) event.stack = names[event.stack];
     if constexpr (requires { event.arguments; }) event.arguments = names[event.arguments];
     if constexpr (requires { event.thread; }) event.thread += first_thread;
+    if constexpr (requires { event.frame; }) event.frame = frame_number(event.frame);
     if constexpr (requires { event.to_thread; }) event.to_thread += first_thread;
     if constexpr (requires { event.shape; }) {
       event.shape = shape_ids[event.shape];
@@ -80,6 +88,9 @@ void append_all(Trace& target, Trace&& trace) {
   append(target.syncs, std::move(trace.syncs));
   append(target.counters, std::move(trace.counters));
   append(target.memory, std::move(trace.memory));
+  append(target.python_samples, std::move(trace.python_samples));
+  trace.python_frames.erase(trace.python_frames.begin());  // each has its own that stands for none
+  append(target.python_frames, std::move(trace.python_frames));
   append(target.threads, std::move(trace.threads));
   const std::uint32_t first_part = part_count(target);
   for (ProcessInfo& process : trace.processes) process.part += first_part;

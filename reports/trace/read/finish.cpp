@@ -55,6 +55,13 @@ void add_op(Trace& trace, const GpuOp& op) {
   }
 }
 
+bool is_sound(const PythonSample& s) {
+  std::int64_t length = 0;
+  return s.count > 0 && s.period_ns > 0 && s.at_ns <= kMaxTimeNs && s.at_ns >= -kMaxTimeNs &&
+         !__builtin_mul_overflow(s.period_ns, std::int64_t{s.count} - 1, &length) &&
+         length <= kMaxDurationNs;
+}
+
 void finish(Trace& trace) {
   recognise_operators(trace);
   sort_by_start(trace.ops);
@@ -69,6 +76,7 @@ void finish(Trace& trace) {
   sort_by_time(trace.instants);
   sort_by_time(trace.counters);
   sort_by_time(trace.memory);
+  sort_by_time(trace.python_samples);
 }
 
 void shift_times(Trace& trace, std::int64_t by_ns, const std::string& where) {

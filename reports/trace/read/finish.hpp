@@ -15,6 +15,8 @@ void finish(Trace& trace);
 /// NVTX ranges of PyTorch's `emit_nvtx` ("aten::mul, seq = 3, op_id = 7, sizes = [[2, 3], []]") as
 /// what they are: operators, with the numbers and shapes that their names carry. finish() does it.
 void recognise_operators(Trace& trace);
+/// Whether a sample's moments are where a trace may have them; readers refuse or leave out others.
+bool is_sound(const PythonSample& sample);
 /// Adds to all times. InputError when one leaves the range of a trace.
 void shift_times(Trace& trace, std::int64_t by_ns, const std::string& where);
 
@@ -28,7 +30,8 @@ void for_each_event(Trace& trace, Visit visit) {
     (each(lists), ...);
   };
   all(trace.ops, trace.calls, trace.ranges, trace.python, trace.async_ranges, trace.gpu_ranges,
-      trace.flows, trace.instants, trace.overheads, trace.syncs, trace.counters, trace.memory);
+      trace.flows, trace.instants, trace.overheads, trace.syncs, trace.counters, trace.memory,
+      trace.python_samples);
 }
 
 }  // namespace nsa::trace

@@ -3,6 +3,7 @@
 
 #include "chrome_parts.hpp"
 #include "lanes.hpp"
+#include "nsa/trace/python_lines.hpp"
 #include "text_buffer.hpp"
 
 namespace nsa::trace {
@@ -31,6 +32,20 @@ void write_instants(const ChromeParts& parts) {
     put_row(parts.out, parts.rows.thread(instant.thread));
     parts.time(instant.at_ns);
     parts.out << "}";
+  }
+}
+
+void write_samples(const ChromeParts& parts) {
+  const Trace& trace = parts.trace;
+  std::vector<std::string> names(trace.python_frames.size());  // of frames, as they are needed
+  for (const PythonSample& sample : trace.python_samples) {
+    std::string& name = names[sample.frame];
+    if (name.empty()) name = json_quoted(frame_text(trace, sample.frame));
+    parts.events.next() << R"({"ph":"i","s":"t","cat":"python_sample","name":)" << name;
+    put_row(parts.out, parts.rows.thread(sample.thread));
+    parts.time(sample.at_ns);
+    parts.out << ",\"args\":{\"frame\":" << sample.frame << ",\"samples\":" << sample.count
+              << ",\"period_ns\":" << sample.period_ns << "}}";
   }
 }
 
@@ -103,6 +118,7 @@ void write_metadata(const ChromeParts& parts, const char* what, Row row, const c
 void write_others(const ChromeParts& parts) {
   write_async(parts);
   write_instants(parts);
+  write_samples(parts);
   write_memory(parts);
   write_counters(parts);
   write_overheads(parts);

@@ -33,6 +33,7 @@ std::int64_t first_time(const Trace& trace) {
   spans(trace.async_ranges), spans(trace.gpu_ranges);
   spans(trace.overheads), spans(trace.syncs);
   moments(trace.instants), moments(trace.counters), moments(trace.memory);
+  moments(trace.python_samples);
   return first == kMaxTimeNs ? 0 : first;
 }
 

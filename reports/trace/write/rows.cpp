@@ -28,6 +28,7 @@ std::vector<std::uint32_t> process_of_threads(const Trace& trace) {
   for (const HostRange& range : trace.ranges) out[range.thread] = range.process;
   for (const PythonCall& call : trace.python) out[call.thread] = call.process;
   for (const Instant& instant : trace.instants) out[instant.thread] = instant.process;
+  for (const PythonSample& sample : trace.python_samples) out[sample.thread] = sample.process;
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analyse/launches.hpp"
+#include "analyse/owners/python_lines.hpp"
 
 namespace nsa::trace {
 namespace {
@@ -52,6 +53,7 @@ class DeviceGaps {
     gap_.start_ns = trace_.ops[before].end_ns;
     gap_.op = op;
     gap_.parts.clear();
+    gap_.pieces.clear();
     const std::int64_t end_ns = trace_.ops[op].start_ns;
     const std::uint32_t launch = context_.launch[launched];
     const auto rest = [&](std::int64_t from, std::int64_t until) {
@@ -67,7 +69,9 @@ class DeviceGaps {
   }
 
  private:
-  void add(IdleClass cause, const Doing& doing, std::int64_t ns) {
+  void add(IdleClass cause, const Doing& doing, std::int64_t from, std::int64_t until) {
+    const std::int64_t ns = until - from;
+    if (context_.lines->any()) gap_.pieces.push_back({cause, doing, from, until});
     const auto known = std::find_if(
         gap_.parts.begin(), gap_.parts.end(),
         [&](const IdlePart& part) { return part.cause == cause && part.doing == doing; });
@@ -79,16 +83,17 @@ class DeviceGaps {
   }
   struct Adds {
     void operator()(std::int64_t from, std::int64_t until) const {
-      to.add(cause, {state}, until - from);
+      to.add(cause, {state}, from, until);
     }
     DeviceGaps& to;
     IdleClass cause;
     HostState state;
   };
   Adds adds(IdleClass cause, HostState state) { return {*this, cause, state}; }
-  void add_wait(std::uint32_t call, std::int64_t ns) {
+  void add_wait(std::uint32_t call, std::int64_t from, std::int64_t until) {
     const bool sync = context_.wait[call] == WaitKind::sync;
-    add(sync ? IdleClass::sync : IdleClass::blocking_call, context_.host->in_call(call), ns);
+    add(sync ? IdleClass::sync : IdleClass::blocking_call, context_.host->in_call(call), from,
+        until);
   }
   /// What CUDA did on its own account explains of a stretch.
   template <class Rest>
@@ -102,7 +107,7 @@ class DeviceGaps {
 
   void pending(std::uint32_t thread, std::int64_t from, std::int64_t until) {
     context_.host->waits(thread, from, until, [&](std::uint32_t call, auto a, auto b) {
-      if (call != kNone) return add_wait(call, b - a);
+      if (call != kNone) return add_wait(call, a, b);
       outside_of_own(a, b, adds(IdleClass::kernel_wait, HostState::launch_pending));
     });
   }
@@ -111,10 +116,10 @@ class DeviceGaps {
                      std::int64_t until) {
     const bool handed_over = launch_before != kNone && trace_.calls[launch_before].thread != thread;
     const auto nothing_launched = [&](const Doing& doing, std::int64_t a, std::int64_t b) {
-      add(IdleClass::host_wait, doing, b - a);
+      add(IdleClass::host_wait, doing, a, b);
     };
     context_.host->waits(thread, from, until, [&](std::uint32_t call, auto a, auto b) {
-      if (call != kNone) return add_wait(call, b - a);
+      if (call != kNone) return add_wait(call, a, b);
       outside_of_own(a, b, [&](std::int64_t c, std::int64_t d) {
         line(thread, c).walk(c, d, [&](const Doing& doing, auto e, auto f) {
           if (doing.state != HostState::nothing_recorded || !handed_over)
@@ -130,7 +135,7 @@ class DeviceGaps {
   void of_other(std::uint32_t thread, std::int64_t from, std::int64_t until,
                 NothingLaunched nothing_launched) {
     context_.host->waits(thread, from, until, [&](std::uint32_t call, auto a, auto b) {
-      if (call != kNone) return add_wait(call, b - a);
+      if (call != kNone) return add_wait(call, a, b);
       line(thread, a).walk(a, b, nothing_launched);
     });
   }

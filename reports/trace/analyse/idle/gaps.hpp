@@ -29,10 +29,18 @@ struct IdlePart {
   std::int64_t ns = 0;
 };
 
+/// A stretch of a gap with one cause.
+struct IdlePiece {
+  IdleClass cause;
+  Doing doing;
+  std::int64_t from_ns = 0, until_ns = 0;
+};
+
 struct IdleGap {
   std::int64_t start_ns = 0;
-  std::uint32_t op = 0;         // that ends it, with its start
-  std::vector<IdlePart> parts;  // which add up to it
+  std::uint32_t op = 0;           // that ends it, with its start
+  std::vector<IdlePart> parts;    // which add up to it
+  std::vector<IdlePiece> pieces;  // in time; only where there are samples to be counted in them
 };
 
 /// Calls `visit` for each gap between the operations of one device, in order. At each moment the

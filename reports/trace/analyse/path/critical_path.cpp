@@ -2,6 +2,7 @@
 #include <map>
 
 #include "analyse/owners/host_at.hpp"
+#include "analyse/owners/python_lines.hpp"
 #include "analyse/parts.hpp"
 #include "analyse/sums.hpp"
 #include "walk.hpp"
@@ -34,6 +35,9 @@ class Walk {
     std::erase_if(out_.parts, [](const PathPart& part) { return part.total_ns == 0; });
     std::stable_sort(out_.parts.begin(), out_.parts.end(),
                      [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; });
+    constexpr std::size_t kLines = 10;
+    out_.samples = lines_.samples();
+    out_.lines = lines_.largest(trace_, kLines);
     return std::move(out_);
   }
 
@@ -52,6 +56,14 @@ class Walk {
     part.name = name;
     ++part.count;
     add_to(part.total_ns, schedule_.time_of(to) - schedule_.time_of(from));
+  }
+  /// What the host of a call does on the path, between two moments.
+  void count_host(const std::string& what, const std::string& name, std::uint32_t call,
+                  std::uint32_t from, std::uint32_t to) {
+    count(what, name, from, to);
+    context_.lines->visit(
+        trace_.calls[call].process, schedule_.time_of(from), schedule_.time_of(to),
+        [&](std::uint32_t frame, std::int64_t samples) { lines_.add(frame, samples); });
   }
 
   const std::string& api(std::uint32_t call) const {
@@ -84,7 +96,7 @@ class Walk {
     if (node % 2 == 1) {
       const std::uint32_t op = schedule_.waited_for(call);
       const std::uint32_t from = op == kNone ? node - 1 : 2 * op + 1;
-      count(op == kNone ? "api" : "host_wait", api(call), from, node);
+      count_host(op == kNone ? "api" : "host_wait", api(call), call, from, node);
       return from;
     }
     const std::uint32_t before = graph_.call_before[call];
@@ -92,11 +104,11 @@ class Walk {
     const bool nested = graph_.call_is_nested[call] != 0;
     const std::uint32_t from = calls_ + 2 * before + (nested ? 0 : 1);
     if (nested) {
-      count("api", api(before), from, node);
+      count_host("api", api(before), before, from, node);
     } else {
       const std::int64_t begin = schedule_.time_of(from), end = schedule_.time_of(node);
       const Doing doing = host_.doing(trace_.calls[call].thread, begin + (end - begin) / 2);
-      count("host", name_of(trace_, doing), from, node);
+      count_host("host", name_of(trace_, doing), call, from, node);
     }
     return from;
   }
@@ -109,6 +121,7 @@ class Walk {
   const HostAt& host_;
   CriticalPath out_;
   std::map<std::pair<std::string, std::string>, PathPart> parts_;
+  LineCounts lines_;
 };
 
 /// Of the process that has most of them.

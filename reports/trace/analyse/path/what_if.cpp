@@ -4,15 +4,17 @@
 #include <utility>
 
 #include "analyse/intervals.hpp"
+#include "analyse/owners/python_lines.hpp"
 #include "analyse/stages/names.hpp"
 #include "analyse/sums.hpp"
+#include "nsa/trace/python_lines.hpp"
 #include "nsa/trace/tables.hpp"
 #include "walk.hpp"
 
 namespace nsa::trace {
 namespace {
 
-constexpr std::size_t kKernels = 6, kWaits = 3;
+constexpr std::size_t kKernels = 6, kWaits = 3, kLines = 3;
 
 /// The largest number that was added for any other stream than a given one.
 class LargestElsewhere {
@@ -190,7 +192,51 @@ void ask_loading(const TraceContext& context, const HostGaps& gaps, Asked& asked
               {.before_call = [&](std::uint32_t i) { return loads[i]; }});
 }
 
-void ask_host(const TraceContext& context, const PathGraph& graph, Asked& asked) {
+/// [calls] The part of what the host did before each of them in which samples found it at a line.
+/// What was too short for a sample is not in it.
+std::vector<std::int64_t> time_at(const TraceContext& context, const HostGaps& gaps,
+                                  const PythonLine& line) {
+  const Trace& trace = context.trace;
+  const auto is_there = [&](std::uint32_t frame) {
+    const PythonFrame& own = trace.python_frames[own_frame(trace, frame)];
+    return own.line == line.line && trace.names.text(own.file) == line.file &&
+           trace.names.text(own.function) == line.function;
+  };
+  std::vector<char> there(trace.python_frames.size(), 0);
+  for (std::uint32_t i = 1; i < there.size(); ++i) there[i] = is_there(i);
+  std::vector<std::int64_t> out(trace.calls.size(), 0);
+  for (std::uint32_t i = 0; i < out.size(); ++i) {
+    const std::int64_t gap = gaps.ns(i);
+    if (gap == 0) continue;
+    std::int64_t at_line = 0, all = 0;
+    const std::int64_t end = trace.calls[i].start_ns;
+    context.lines->visit(trace.calls[i].process, end - gap, end,
+                         [&](std::uint32_t frame, std::int64_t samples) {
+                           all += samples;
+                           at_line += there[frame] != 0 ? samples : 0;
+                         });
+    if (at_line > 0)
+      out[i] = static_cast<std::int64_t>(static_cast<double>(gap) * static_cast<double>(at_line) /
+                                         static_cast<double>(all));
+  }
+  return out;
+}
+
+void ask_lines(const TraceContext& context, const HostGaps& gaps, const CriticalPath& path,
+               Asked& asked) {
+  for (std::size_t i = 0; i < std::min(kLines, path.lines.size()); ++i) {
+    const PythonLine& line = path.lines[i];
+    const std::vector<std::int64_t> at_line = time_at(context, gaps, line);
+    std::int64_t total = 0;
+    for (const std::int64_t ns : at_line) add_to(total, ns);
+    if (total > 0)
+      asked.ask("python_line", line_text(line.file, line.line, line.function), total,
+                {.before_call = [&](std::uint32_t call) { return at_line[call]; }}, true);
+  }
+}
+
+void ask_host(const TraceContext& context, const PathGraph& graph, const CriticalPath& path,
+              Asked& asked) {
   const auto& calls = context.trace.calls;
   const HostGaps gaps(context, graph);
   std::int64_t total = gaps.total();
@@ -200,6 +246,7 @@ void ask_host(const TraceContext& context, const PathGraph& graph, Asked& asked)
   const auto all = [](std::uint32_t) { return kMaxDurationNs; };
   if (total > 0) asked.ask("host", "", total, {.before_call = all, .host_work = true});
   ask_loading(context, gaps, asked);
+  ask_lines(context, gaps, path, asked);
 }
 
 bool with_host(std::string_view way) { return way == "HtoD" || way == "DtoH"; }
@@ -245,7 +292,7 @@ void add_what_ifs(const TraceContext& context, const PathGraph& graph, const Sch
               [&](std::uint32_t i) { return context.wait[i] == WaitKind::allocation; });
   asked.calls("other_wait", "",
               [&](std::uint32_t i) { return waits(i) && context.wait[i] != WaitKind::allocation; });
-  ask_host(context, graph, asked);
+  ask_host(context, graph, path, asked);
   std::stable_sort(path.what_if.begin(), path.what_if.end(),
                    [](const auto& a, const auto& b) { return a.gain_ns > b.gain_ns; });
 }

@@ -24,6 +24,7 @@ struct JsonEvent {
   std::string_view wait_on_stream, event_record;  // of a wait for an event
   std::string_view kept;  // members of "args" that are carried over as they are, joined by commas
   std::string_view python_id, python_parent, python_module;
+  std::string_view frame, samples, period;  // where a thread stood
   std::string_view stage, stack, row_name;  // texts of "args"; empty where they are none
   std::string_view first_key, first_value;
 };

@@ -57,6 +57,7 @@ class JsonSink {
   void add_sync(const JsonEvent& event);
   void add_counter(const JsonEvent& event);
   void add_instant(const JsonEvent& event);
+  void add_sample(const JsonEvent& event);
   void add_flow_end(const JsonEvent& event, bool start);
   void add_metadata(const JsonEvent& event);
   void begin(const JsonEvent& event);

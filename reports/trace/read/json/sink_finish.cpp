@@ -74,6 +74,9 @@ void JsonSink::apply(const OurMetadata& ours) {
 void JsonSink::finish(const OurMetadata& ours, const std::string& where) {
   close_open();
   join_flows();
+  std::erase_if(trace_.python_samples, [this](const PythonSample& sample) {
+    return sample.frame >= trace_.python_frames.size();  // no file of ours
+  });
   for (const auto& [key, thread] : threads_) {
     const auto name = row_names_.find(key);
     if (name != row_names_.end()) trace_.threads[thread].name = name->second;

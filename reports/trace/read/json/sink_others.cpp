@@ -2,6 +2,7 @@
 // rows' names.
 #include <charconv>
 
+#include "read/finish.hpp"
 #include "sink.hpp"
 
 namespace nsa::trace {
@@ -56,9 +57,24 @@ void JsonSink::add_counter(const JsonEvent& event) {
 }
 
 void JsonSink::add_instant(const JsonEvent& event) {
+  if (event.category == "python_sample") return add_sample(event);
   if (event.category != "nvtx") return;
   trace_.instants.push_back(
       {time_of(event), trace_.names.intern(event.name), thread_of(event), pid_of(event)});
+}
+
+/// As our writer has them; which frames there are may be said after the events.
+void JsonSink::add_sample(const JsonEvent& event) {
+  const auto small_number = [](std::string_view token) {
+    const std::int64_t value = number_or_none(token);
+    return value > 0 && value <= UINT32_MAX ? static_cast<std::uint32_t>(value) : 0;
+  };
+  PythonSample sample{.at_ns = time_of(event), .period_ns = number_or_none(event.period)};
+  sample.count = small_number(event.samples);
+  sample.frame = small_number(event.frame);
+  sample.thread = thread_of(event);
+  sample.process = pid_of(event);
+  if (sample.frame != 0 && is_sound(sample)) trace_.python_samples.push_back(sample);
 }
 
 /// From forward to backward operators. Arrows from launches are drawn anew by whoever needs them.

@@ -162,6 +162,29 @@ void SpoolSink::add_mark(const SpoolMark& mark) {
        thread(cursor_.header().process), 0});
 }
 
+/// One whose caller was lost (a disk that was full) is an outermost one.
+void SpoolSink::add_python_frame(const SpoolPythonFrame& record) {
+  const auto caller = frames_.find(record.caller);
+  const auto number = static_cast<std::uint32_t>(trace_.python_frames.size());
+  trace_.python_frames.push_back({texts_.name(record.function, Form::as_is, cursor_, trace_.names),
+                                  texts_.name(record.file, Form::as_is, cursor_, trace_.names),
+                                  record.line, caller == frames_.end() ? 0 : caller->second});
+  frames_[record.id] = number;
+}
+
+void SpoolSink::add_python_sample(const SpoolPythonSample& record) {
+  const auto frame = frames_.find(record.frame);
+  if (frame == frames_.end()) return;  // lost
+  const PythonSample sample{checked_time(record.at_ns),
+                            record.period_ns,
+                            record.count,
+                            frame->second,
+                            thread(record.thread),
+                            0};
+  if (!is_sound(sample)) cursor_.fail("a sample whose moments are out of range");
+  trace_.python_samples.push_back(sample);
+}
+
 /// Totals that the tracer left to us.
 void SpoolSink::count_memory() {
   std::unordered_map<std::int32_t, std::int64_t> allocated;

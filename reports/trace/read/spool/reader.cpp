@@ -62,6 +62,10 @@ void SpoolSink::read_rare() {
       return add_counter(cursor_.get<SpoolCounter>());
     case Kind::mark:
       return add_mark(cursor_.get<SpoolMark>());
+    case Kind::python_frame:
+      return add_python_frame(cursor_.get<SpoolPythonFrame>());
+    case Kind::python_sample:
+      return add_python_sample(cursor_.get<SpoolPythonSample>());
     case Kind::metadata:
       return add_metadata(cursor_.get<SpoolMetadata>());
     case Kind::device:

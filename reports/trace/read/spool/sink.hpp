@@ -52,6 +52,8 @@ class SpoolSink {
   void add_overhead(const spool::SpoolOverhead& record);
   void add_counter(const spool::SpoolCounter& record);
   void add_mark(const spool::SpoolMark& record);
+  void add_python_frame(const spool::SpoolPythonFrame& record);
+  void add_python_sample(const spool::SpoolPythonSample& record);
 
   void add_stage(const spool::SpoolStage& record);
   void add_metadata(const spool::SpoolMetadata& record);
@@ -75,6 +77,7 @@ class SpoolSink {
   SpoolMarkers markers_;
   std::unordered_map<std::uint32_t, std::uint32_t> threads_;
   std::unordered_map<std::uint64_t, NameId> by_correlation_, by_node_;
+  std::unordered_map<std::uint32_t, std::uint32_t> frames_;      // into Trace::python_frames
   std::unordered_map<std::uint32_t, spool::SpoolEvent> events_;  // by SpoolEvent::sync
   std::vector<std::pair<std::size_t, std::uint32_t>> event_of_sync_;
   std::set<std::string> step_names_, modules_;

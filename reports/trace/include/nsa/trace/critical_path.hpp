@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nsa/trace/python_lines.hpp"
+
 namespace nsa::trace {
 
 /// Time on the path of one kind.
@@ -37,16 +39,18 @@ inline constexpr std::array kWhatIfKinds{
     WhatIfKind{"allocation", "allocating and releasing memory"},
     WhatIfKind{"other_wait", "all waits of the host but allocations"},
     WhatIfKind{"host", "everything that the host does but wait"},
-    WhatIfKind{"data_loading", "loading of data"}};
+    WhatIfKind{"data_loading", "loading of data"},
+    WhatIfKind{"python_line", "what the host does at lines of Python"}};
 
 /// What the trace would be if something took no time.
 struct WhatIf {
   std::string what;           // of kWhatIfKinds
-  std::string name;           // of a kernel or call; empty: all of them
+  std::string name;           // of a kernel, call or line; empty: all of them
   std::int64_t total_ns = 0;  // in them, whether or not on the path
   std::int64_t gain_ns = 0;   // shorter by
-  /// Some of it ran beside kernels of another stream on the same device, which it slowed by an
-  /// unknown amount: what is won is gain_ns or more.
+  /// What is won is gain_ns or more. Some of it ran beside kernels of another stream on the same
+  /// device, which it slowed by an unknown amount; or samples say when it was, which miss what is
+  /// short.
   bool at_least = false;
 };
 
@@ -56,6 +60,10 @@ struct CriticalPath {
   std::int64_t steps = 0;       // in the trace, of one process; 0: none known
   std::vector<PathPart> parts;  // which add up to it; largest first
   std::vector<WhatIf> what_if;  // largest gain first
+  /// Samples of Python's stack in what the host does on the path, between two calls or in one, and
+  /// the lines with most of them.
+  std::int64_t samples = 0;
+  std::vector<PythonLine> lines = {};
   /// How it is known that a stream waits for another one: recorded, inferred, none.
   std::string events;
 };

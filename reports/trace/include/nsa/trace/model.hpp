@@ -93,6 +93,24 @@ struct PythonCall {
   std::uint32_t process = 0;
 };
 
+/// A place in a Python program, and where it was called from: the stack of a sample is the list of
+/// callers.
+struct PythonFrame {
+  NameId function = kNoName, file = kNoName;
+  std::uint32_t line = 0;    // 0 = not known
+  std::uint32_t caller = 0;  // into Trace::python_frames, below its own number; 0 = none
+};
+
+/// Where a thread stood at that moment and at `count - 1` more, each `period_ns` after the one
+/// before it. The last of them is at most kMaxDurationNs after the first.
+struct PythonSample {
+  std::int64_t at_ns = 0, period_ns = 1;
+  std::uint32_t count = 1;
+  std::uint32_t frame = 0;  // the innermost, into Trace::python_frames
+  std::uint32_t thread = 0;
+  std::uint32_t process = 0;
+};
+
 /// A span that begins on one thread and may end on another.
 struct AsyncRange {
   std::int64_t start_ns = 0, end_ns = 0;
@@ -273,6 +291,8 @@ struct Trace {
   std::vector<ApiCall> calls;
   std::vector<HostRange> ranges;
   std::vector<PythonCall> python;
+  std::vector<PythonFrame> python_frames{PythonFrame{}};  // [0]: none
+  std::vector<PythonSample> python_samples;
   std::vector<Overhead> overheads;
   std::vector<MemoryEvent> memory;
   std::vector<AsyncRange> async_ranges;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nsa/trace/python_lines.hpp"
+
 namespace nsa::trace {
 
 /// Copies of one way between one kind of memory of the host and devices; memsets.
@@ -61,9 +63,11 @@ struct GapCause {
   /// launch_pending; api, allocation, data_loading, operator, annotation, python (`name` says
   /// which); nothing_recorded; launch_unknown; cuda_own (modules, a full queue); profiler.
   std::string what, name;
-  std::string idle_class;     // as the members of IdleClasses
-  std::int64_t count = 0;     // gaps that it had a part in; of a part of one gap: 0
-  std::int64_t total_ns = 0;  // its time in them
+  std::string idle_class;              // as the members of IdleClasses
+  std::int64_t count = 0;              // gaps that it had a part in; of a part of one gap: 0
+  std::int64_t total_ns = 0;           // its time in them
+  std::int64_t samples = 0;            // of Python's stack in that time
+  std::vector<PythonLine> lines = {};  // that have most of them
 };
 
 /// What follows "while the host": "was in aten::item". `name` is the cause's, fit to be shown.
@@ -74,14 +78,25 @@ struct GapRow {
   std::int32_t device = 0;
   std::uint32_t part = 0;
   std::int64_t start_ns = 0, duration_ns = 0;
-  std::string what, name;       // of the largest part, as GapCause
-  std::string ends_with;        // the operation after it
-  std::vector<GapCause> parts;  // the largest few
+  std::string what, name;              // of the largest part, as GapCause
+  std::string ends_with;               // the operation after it
+  std::vector<GapCause> parts;         // the largest few
+  std::int64_t samples = 0;            // of Python's stack in it
+  std::vector<PythonLine> lines = {};  // that have most of them
+};
+
+/// A line of Python in idle time of one class.
+struct GapLine {
+  bool operator==(const GapLine&) const = default;
+  PythonLine at;
+  std::string idle_class;  // as GapCause
 };
 
 struct Gaps {
   std::vector<GapRow> longest;   // longest first
   std::vector<GapCause> causes;  // of all gaps, which add up to the idle time; largest first
+  std::int64_t samples = 0;      // of Python's stack in idle time
+  std::vector<GapLine> lines;    // all lines that have some, the most first
 };
 
 /// Launches that wait for a device: their calls have begun, and nothing of them has. A graph is
