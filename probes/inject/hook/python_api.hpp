@@ -8,8 +8,8 @@
 
 namespace nsa::inject {
 
-/// Of CPython 3.8 to 3.14, also built without its global lock. Where a function is missing that all
-/// of them have, there is no CPython here.
+/// Of CPython 3.8 and newer (3.13 was the newest that was tried). Where a function is missing that
+/// all of them have, there is no CPython here.
 struct PythonApi {
   using Object = void*;  // PyObject*, PyFrameObject*, PyCodeObject*
 
