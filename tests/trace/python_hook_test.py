@@ -294,7 +294,7 @@ class HookTest(unittest.TestCase):
         script = self.path("stands.py")
         script.write_text(self.STANDS)
         line = 1 + self.STANDS.splitlines().index("    time.sleep(seconds)  # WAIT")
-        recorded = self.record(script=script)
+        recorded = self.record("--python-stacks", "10ms", script=script)
         self.assertEqual((recorded.done.returncode, recorded.done.stdout), (0, "done\n"), recorded.done.stderr)
         waits = sum(count for name, count in recorded.samples.items() if name.endswith(f"stands.py:{line} (wait)"))
         computes = sum(count for name, count in recorded.samples.items() if name.endswith("(compute)"))
@@ -308,8 +308,10 @@ class HookTest(unittest.TestCase):
         script.write_text(self.STANDS)
         often = sum(self.record("--python-stacks", "2ms", script=script).samples.values())
         self.assertTrue(400 <= often <= 900, often)  # of some 1.3 s
-        for flags in (("--python-stacks", "off"), ("--no-python",)):
-            self.assertFalse(self.record(*flags, script=script).samples)
+        for flags in ((), ("--python-stacks", "off"), ("--no-python", "--python-stacks", "2ms")):
+            recorded = self.record(*flags, script=script)
+            self.assertEqual((recorded.done.returncode, len(recorded.samples)), (0, 0), recorded.done.stderr)
+            self.assertFalse(any("the main thread stands" in note for note in recorded.notes), recorded.notes)
         for what in ("0.5ms", "11s", "often"):
             refused = self.record("--python-stacks", what, script=script).done
             self.assertEqual(refused.returncode, 2, refused.stderr)
@@ -322,7 +324,7 @@ class HookTest(unittest.TestCase):
             if not program or subprocess.run([program, "-c", ""], capture_output=True).returncode != 0:
                 continue
             with self.subTest(program):
-                recorded = self.record(script=script, program=program)
+                recorded = self.record("--python-stacks", "10ms", script=script, program=program)
                 self.assertEqual(recorded.done.returncode, 0, recorded.done.stderr)
                 self.assertTrue(90 <= sum(recorded.samples.values()) <= 200, recorded.samples)
 

@@ -190,10 +190,13 @@ TEST_CASE("the hook for Python comes in by PYTHONPATH, and not with --no-python"
   CHECK(contains(with, "NSATUNE_TRACE_PYTHON=1\n"));
   CHECK(contains(with, "NSATUNE_TRACE_MODULE_DEPTH=2\n"));
   CHECK(contains(with, "NSATUNE_TRACE_MODULE_NAMES=a,b\n"));
-  CHECK(contains(with, "NSATUNE_TRACE_PYTHON_STACKS_US=10000\n"));
+  CHECK_FALSE(contains(with, "NSATUNE_TRACE_PYTHON_STACKS_US"));
+  CHECK_FALSE(contains(environment("--python-stacks off", ""), "NSATUNE_TRACE_PYTHON_STACKS_US"));
+  CHECK(
+      contains(environment("--python-stacks 10ms", ""), "NSATUNE_TRACE_PYTHON_STACKS_US=10000\n"));
   CHECK(
       contains(environment("", "PYTHONPATH="), "PYTHONPATH=" + hook + "\n"));  // no folder "" in it
-  const std::string without = environment("--no-python", "PYTHONPATH=/theirs");
+  const std::string without = environment("--no-python --python-stacks 10ms", "PYTHONPATH=/theirs");
   CHECK(contains(without, "PYTHONPATH=/theirs\n"));
   CHECK_FALSE(contains(without, "NSATUNE_TRACE_PYTHON"));
   CHECK(contains(environment("--step-kernel adam --without memory,sync", ""),

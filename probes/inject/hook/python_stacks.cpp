@@ -28,23 +28,22 @@ constexpr int kNoArguments = 4;  // METH_NOARGS
 
 }  // namespace
 
-/// A child that is forked is not traced. While Python forks our thread does not ask, or the child
-/// could find Python's own lock of pending calls taken.
 PythonStacks& PythonStacks::get() {
-  static auto* stacks = [] {
-    auto* const made = new PythonStacks;
-    pthread_atfork([] { get().wake_mutex_.lock(); }, [] { get().wake_mutex_.unlock(); },
-                   [] {
-                     get().stopped_ = true;
-                     get().wake_mutex_.unlock();
-                   });
-    return made;
-  }();
+  static auto* const stacks = new PythonStacks;
   return *stacks;
 }
 
+/// A child that is forked is not traced. While Python forks our thread does not ask, or the child
+/// could find Python's own lock of pending calls taken.
 void PythonStacks::start(std::int64_t period_ns) {
   if (period_ns <= 0 || !python_.complete()) return;
+  static const int registered =
+      pthread_atfork([] { get().wake_mutex_.lock(); }, [] { get().wake_mutex_.unlock(); },
+                     [] {
+                       get().stopped_ = true;
+                       get().wake_mutex_.unlock();
+                     });
+  if (registered != 0) return;
   const std::lock_guard lock(wake_mutex_);
   if (!stopped_ || thread_.joinable()) return;
   stopped_ = false;

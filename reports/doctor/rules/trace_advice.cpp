@@ -102,7 +102,8 @@ std::string pin_advice(const TraceEvidence& t) {
 std::string named_by(const trace::GapCause& cause) {
   if (!cause.lines.empty()) return ", at " + line_text(cause.lines.front());
   return cause.what == "python" ? ""
-                                : "; with_stack=True or `nsatune trace record` names the function";
+                                : "; with_stack=True or `nsatune trace record --python-stacks "
+                                  "10ms` names the line";
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 struct RecordOptions {
   std::vector<std::string> command;
   std::string folder = "trace", library, step_name, step_kernel;
-  std::string module_depth = "blocks", python_stacks = "10ms";
+  std::string module_depth = "blocks", python_stacks = "off";
   std::vector<std::string> module_names, without;
   std::uint64_t warmup = 0, skip = 0;
   std::optional<std::uint64_t> steps, calls;
@@ -85,8 +85,9 @@ std::uint64_t stack_period_us(const std::string& text) {
 
 /// The hook comes in as the first sitecustomize on PYTHONPATH.
 void add_python_hook(const RecordOptions& o, const std::string& hook, probes::Variables& out) {
+  const std::uint64_t stacks_us = stack_period_us(o.python_stacks);
   if (o.no_python) return;
-  out.emplace_back(spool::kEnvPythonStacksUs, std::to_string(stack_period_us(o.python_stacks)));
+  if (stacks_us > 0) out.emplace_back(spool::kEnvPythonStacksUs, std::to_string(stacks_us));
   if (hook.empty()) return;
   const char* path = std::getenv("PYTHONPATH");
   out.emplace_back("PYTHONPATH", path && *path ? hook + ":" + path : hook);
@@ -282,8 +283,8 @@ void add_options(CLI::App& sub, RecordOptions& o) {
       ->delimiter(',')
       ->check(CLI::IsMember({"sync", "memory", "overhead"}));
   sub.add_flag("--no-python", o.no_python,
-               "Do not hook into Python programs: no lines, and no steps, modules, data and "
-               "collectives of PyTorch");
+               "Do not hook into Python programs: no steps, modules, data and collectives of "
+               "PyTorch, and no --python-stacks");
   sub.add_option("--module-depth", o.module_depth,
                  "How deep modules of PyTorch have ranges: a number, \"blocks\" (default) or "
                  "\"all\"")
@@ -292,8 +293,8 @@ void add_options(CLI::App& sub, RecordOptions& o) {
                  "Only modules whose path or class fits a pattern: layers.*.attn")
       ->delimiter(',');
   sub.add_option("--python-stacks", o.python_stacks,
-                 "How often to look at which line the main thread of a Python program is: 5ms "
-                 "(default 10ms), or off");
+                 "How often to look at which line the main thread of a Python program is: 10ms, "
+                 "or off (default)");
   sub.add_flag("--keep-spools", o.keep_spools, "Keep the raw records beside the traces");
   sub.add_option("--library", o.library,
                  "Path of the recording library, if it is not beside the program");
