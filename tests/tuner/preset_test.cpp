@@ -67,3 +67,19 @@ TEST_CASE("presets name stages and rows that exist", "[tuner]") {
     }
   }
 }
+
+TEST_CASE("presets that decide take every row that could win, by no list of names", "[tuner]") {
+  const Backend backend = GENERATE(Backend::cpu, Backend::cuda);
+  for (const std::string& name : preset_names()) {
+    if (name == "nightly" || name == "ladder") continue;  // the same series each time
+    const SweepSpec spec = parse_sweep_spec(preset_text(name, backend).value(), name);
+    CHECK(spec.variants.empty());
+    for (const ProblemFamily& family : spec.families) {
+      INFO(name << "/" << family.name);
+      CHECK(family.variants.empty());
+      const bool candidates = family.roles.empty() ||
+                              std::ranges::find(family.roles, "candidate") != family.roles.end();
+      CHECK(candidates);
+    }
+  }
+}
