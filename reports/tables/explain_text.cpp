@@ -147,6 +147,17 @@ std::string validators_text(const ExplainReport& r, Style style) {
   return text;
 }
 
+std::string differences_text(const ExplainReport& r, Style style) {
+  std::string text;
+  for (const Explanation& e : r.decisions) {
+    if (!e.evidence || !e.evidence->boards) continue;
+    const Ink ink = e.evidence->boards->dissenting.empty() ? Ink::plain : Ink::warn;
+    text += inked(fmt::format("boards: {}: {}\n", stages_text(e.stages), boards_text(*e.evidence)),
+                  ink, style);
+  }
+  return text;
+}
+
 std::string reserves_text(const Reserves& r) {
   std::string text;
   const auto add = [&](const char* name, const std::optional<std::int64_t>& value) {
@@ -180,7 +191,7 @@ ExplainReport with_origins(ExplainReport report, const ConfigOrigins& origins) {
 std::string explain_text(const ExplainReport& report, Style style, const ConfigOrigins& origins) {
   std::string text = heading(report) + "\n" + decisions_text(report, style, origins);
   const std::string remarks = overrides_text(report, style) + validators_text(report, style) +
-                              reserves_text(report.reserves);
+                              differences_text(report, style) + reserves_text(report.reserves);
   if (!remarks.empty()) text += "\n" + remarks;
   text += names_text(report, style, origins);
   for (const std::string& warning : report.warnings) {

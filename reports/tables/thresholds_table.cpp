@@ -30,6 +30,7 @@ std::string note_text(const ThresholdRange& range) {
   };
   if (range.basis != Basis::measured) add(to_string(range.basis));
   if (range.evidence.unverified) add("unverified");
+  if (range.evidence.boards && !range.evidence.boards->dissenting.empty()) add("boards disagree");
   return text;
 }
 

@@ -23,6 +23,33 @@ std::string add_run(store::Store& db, const std::string& uuid, const std::string
   return owned.run().id;
 }
 
+/// A run of a board with what each variant of attend_selected took at three lengths.
+void add_rows(store::Store& db, const std::string& board,
+              const std::vector<std::pair<const char*, std::int64_t>>& times) {
+  store::RunRequest request = some_request();
+  request.devices[0].uuid = board;
+  request.always_new = true;
+  const store::OwnedRun owned = db.open_run(request);
+  std::int64_t i = 0;
+  for (const std::int64_t length : {512, 1024, 2048}) {
+    for (std::int64_t visit = 0; visit < 8; ++visit) {
+      for (const auto& [name, ns] : times) {
+        Measurement row = some_measurement(owned.run().id, ++i);
+        row.placement[0].device_uuid = board;
+        row.problem.seq_lens = {length};
+        row.variant = {{"attend_selected"}, name, {}};
+        row.process = visit / 4;
+        row.round = visit % 4;
+        row.pair_id = "contest_" + std::to_string(length);
+        const std::int64_t jitter = 1 + i % 3;
+        row.samples = {{100, ns + jitter, ns + 100, {}}};
+        row.samples_n = 1;
+        db.add(row);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("boards of a model are decided together, and what each loses by it is said", "[cli]") {
@@ -38,6 +65,36 @@ TEST_CASE("boards of a model are decided together, and what each loses by it is 
   CHECK(together.err.find("board board-2: loses") != std::string::npos);
   const Json table = Json::parse(std::ifstream(folder.file("table.json")));
   CHECK(table["run_ids"].size() == 2);
+}
+
+TEST_CASE("a file says what varies between boards, and tune and explain say it aloud", "[cli]") {
+  const Folder folder;
+  {
+    store::Store db = store::Store::open(folder.file("results.sqlite"));
+    for (const char* board : {"board-1", "board-2", "board-3"}) {
+      const bool other = std::string_view(board) == "board-3";
+      add_rows(db, board, {{"masked", other ? 2000 : 1000}, {"kv_expanded", 1200}});
+    }
+  }
+  const Result tuned = nsatune(folder, "tune -o table.json");
+  INFO(tuned.err << tuned.out);
+  CHECK(tuned.out.find("; boards disagree on 1 of 1 range\n") != std::string::npos);
+  const Json written = Json::parse(nsatune(folder, "tune -o table.json --json").out);
+  CHECK_NOTHROW(validate_json(written, "tune_result", "tune"));
+  CHECK(written["written"][0]["compared"] == 1);
+  CHECK(written["written"][0]["disputed"] == 1);
+  const Json table = Json::parse(std::ifstream(folder.file("table.json")));
+  const Json& boards = table["classes"][0]["decisions"][0]["ranges"][0]["evidence"]["boards"];
+  CHECK(boards["boards"] == 3);
+  CHECK(boards["dissenting"].size() == 1);
+  CHECK(boards["dissenting"][0]["board"] == "board-3");
+  const Result explained = nsatune(folder, "explain table.json --seq-len 1024");
+  INFO(explained.err << explained.out);
+  const std::string line =
+      "boards: attend_selected: 3 measured it, each by itself 0.833x to "
+      "1.66x of kv_expanded; board-3 would run kv_expanded at 3 lengths, and loses "
+      "66.5 % there without";
+  CHECK(explained.out.find(line) != std::string::npos);
 }
 
 TEST_CASE("of two boards of a model under other conditions the newest run decides", "[cli]") {

@@ -149,7 +149,8 @@ ThresholdTable filled_table() {
              8192,
              5,
              {"attend_selected/packed"},
-             "why"};
+             "why",
+             BoardSpread{3, 0.75, 1.05, {{"GPU-1", "attend_selected/packed", 1.05, 2}}}};
   d.ranges = {{0, 512, {{"attend_selected"}, "masked", {}}, "aa", Basis::measured, {}},
               {512,
                std::nullopt,
@@ -179,6 +180,12 @@ ThresholdTable filled_table() {
             {},
             true};
   c.dense_break_even = DenseBreakEven{4096, Axis::context_len, "attention/dense", 65536, 0.21};
+  c.projects = {{"nsa-vibe",
+                 {{"attend_selected",
+                   Axis::context_len,
+                   d.ranges,
+                   {{"masked", 2}},
+                   {{512, {{"masked", 1000}, {"packed", 1200}}}}}}}};
   t.classes = {c};
   return t;
 }

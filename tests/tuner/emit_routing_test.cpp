@@ -89,12 +89,89 @@ TEST_CASE("a file alone sets what the rows behind it set", "[emit]") {
       REQUIRE(same != from_file.stages.end());
       INFO(to_string(stage.stage));
       CHECK(same->runs == stage.runs);
-      // What a file does not tell is not called free of loss.
-      if (!stage.exact && same->exact) CHECK(of.flat.lossy);
+      CHECK(same->exact == stage.exact);
+      CHECK(same->loss == stage.loss);
     }
   }
   CHECK(set > 30);
   CHECK(as_shipped >= 8);
+}
+
+TEST_CASE("a file alone settles the users' length as the rows behind it do", "[emit]") {
+  const DecideInput input = recorded();
+  const ThresholdTable table =
+      parse_thresholds(dump_thresholds(decide(input).table), "thresholds.json");
+  std::size_t compared = 0, selected = 0;
+  for (const ClassDecisions& of : table.classes) {
+    if (of.problem_class.direction != Direction::forward) continue;
+    INFO(to_string(of.problem_class));
+    const Problem longest = problem_at(of.problem_class, 2048);
+    const auto from_rows = emit_from_rows(vibe(), input, of.problem_class, longest);
+    if (!from_rows) continue;
+    Emission from_file = emit_from_table(vibe(), table, of, input.variants, longest);
+    from_file.source = from_rows->source;
+    CHECK(env_text(from_file) == env_text(*from_rows));
+    ++compared;
+    for (const EmittedStage& stage : from_file.stages)
+      selected += stage.stage == Stage::attend_selected && stage.up_to ? 1 : 0;
+  }
+  CHECK(compared >= 8);
+  CHECK(selected > 0);
+}
+
+TEST_CASE("a file says how its program's paths grow, whatever this build declares", "[emit]") {
+  const DecideInput input =
+      made_up({session("attend_selected", {{"masked", constant(1e5)}, {"packed", constant(2e5)}})});
+  DecideInput quadratic = input;
+  for (VariantTraits& one : quadratic.variants)
+    one.order = one.path == SwitchTarget::masked ? kQuadratic : WorkOrder{};
+  const auto values_of = [](const ThresholdTable& table) {
+    return emit_from_table(vibe(), table, table.classes.at(0), {}).values;
+  };
+  CHECK(values_of(decide(input).table).contains("NSA_FORCE_SEL_MASK"));
+  CHECK_FALSE(values_of(decide(quadratic).table).contains("NSA_FORCE_SEL_MASK"));
+}
+
+TEST_CASE("a partial sweep keeps what the file carries of other stages", "[emit]") {
+  const Session selected =
+      session("attend_selected", {{"masked", constant(2)}, {"packed", constant(1)}});
+  const Session ranges =
+      session("ranges", {{"ranges_v1", constant(2)}, {"ranges_v2", constant(1)}});
+  const ThresholdTable before = decide(made_up({selected, ranges})).table;
+  DecideInput input =
+      made_up({session("attend_selected", {{"masked", constant(1)}, {"packed", constant(2)}})});
+  input.shipped = before;
+  const ThresholdTable now = decide(input).table;
+  const auto& kept = now.classes.at(0).projects.at(0).stages;
+  const auto& old = before.classes.at(0).projects.at(0).stages;
+  const auto times_of = [](const std::vector<ProjectStageTimes>& stages, const char* stage) {
+    return *std::ranges::find(stages, stage, &ProjectStageTimes::stage);
+  };
+  REQUIRE(kept.size() == 2);
+  CHECK(times_of(kept, "ranges") == times_of(old, "ranges"));
+  CHECK(times_of(kept, "attend_selected").measured.at(0).ns.at("masked") == 1);
+  input.shipped->classes[0].problem_class.dtype = Dtype::fp16;
+  const ThresholdTable other = decide(input).table;
+  REQUIRE(other.classes.size() == 2);
+  CHECK(std::ranges::count(other.classes, before.classes[0].projects, &ClassDecisions::projects) ==
+        1);
+}
+
+TEST_CASE("of a file that carries no times of a stage, its flat view still counts", "[emit]") {
+  ThresholdTable table =
+      decide(
+          made_up({session("attend_selected", {{"masked", constant(2)}, {"packed", constant(1)}}),
+                   session("ranges", {{"ranges_v1", constant(2)}, {"ranges_v2", constant(1)}})}))
+          .table;
+  ClassDecisions& of = table.classes.at(0);
+  REQUIRE(of.projects.size() == 1);
+  REQUIRE(of.projects[0].stages.size() == 2);
+  const ProjectValues all = emit_from_table(vibe(), table, of, {}).values;
+  std::erase_if(of.projects[0].stages,
+                [](const ProjectStageTimes& stage) { return stage.stage == "ranges"; });
+  CHECK(emit_from_table(vibe(), table, of, {}).values == all);
+  CHECK(all.at("NSA_SEL_RANGES_V2") == "1");
+  CHECK(all.at("NSA_USE_SEL_PACK") == "1");
 }
 
 TEST_CASE("always, never and a length of each switch are read back", "[emit]") {

@@ -10,10 +10,12 @@
 
 #include "decide/ranges/break_even.hpp"
 #include "decide/ratios/nights.hpp"
+#include "decide/tables/boards.hpp"
 #include "decide/tables/classes.hpp"
 #include "decide/tables/flat_view.hpp"
 #include "decide/tables/reserves.hpp"
 #include "decision.hpp"
+#include "emit/project_times.hpp"
 #include "nsa/schemas/error.hpp"
 
 namespace nsa::tuner {
@@ -161,7 +163,9 @@ void count_ranges(DecideReport& report) {
 
 DecideReport decide(const DecideInput& input) {
   DecideReport report = decide_ranges(input);
+  add_boards(input, report);
   add_flat_views(input, report.table);
+  add_project_times(input, report.table);
   keep_the_rest(input, report);
   return report;
 }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "by_flat_view.hpp"
 #include "compared.hpp"
@@ -11,6 +12,7 @@
 #include "nsa/schemas/median.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/tuner/emit.hpp"
+#include "project_times.hpp"
 #include "settle.hpp"
 
 namespace nsa::tuner {
@@ -197,10 +199,18 @@ std::optional<Emission> emit_from_rows(const Project& project, const DecideInput
 Settlement settle_table(const Project& project, const ClassDecisions& of, const Device& device,
                         const std::string& executor, const std::vector<VariantTraits>& variants,
                         PathTimes& times, const std::optional<Problem>& longest) {
-  const ClassDecisions told = as_far_as_told(project, of, device, variants, times);
-  return settle(project, told, variants, times, device,
-                by_flat_view(project, of, told, variants, device, executor == kOwnExecutor),
-                longest);
+  ClassDecisions told = as_far_as_told(project, of, device, variants, times);
+  Known known = by_flat_view(project, of, told, variants, device, executor == kOwnExecutor);
+  CarriedTimes carried = carried_times(project, of, variants);
+  for (auto& [stage, points] : carried.times) {
+    std::erase_if(told.decisions, [&](const Decision& decision) {
+      return decision.stages == std::vector{std::string(to_string(stage))};
+    });
+    known.erase(stage);
+    times[stage] = std::move(points);
+  }
+  std::ranges::move(carried.decisions, std::back_inserter(told.decisions));
+  return settle(project, told, carried.variants, times, device, known, longest);
 }
 
 Emission emit_from_table(const Project& project, const ThresholdTable& table,

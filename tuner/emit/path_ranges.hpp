@@ -39,7 +39,13 @@ struct PathPoint {
 };
 using PathTimes = std::map<Stage, std::vector<PathPoint>>;
 
-/// Times of one class out of the rows of `input`, which only() made.
+/// Times by class, which stands there in words.
+using ClassPathTimes = std::map<std::string, PathTimes>;
+
+/// Times out of the rows of `input`, which only() made, in whole nanoseconds: so that those that a
+/// file carries are the same.
+ClassPathTimes path_times(const Project& project, const DecideInput& input);
+/// Those of one class.
 PathTimes path_times(const Project& project, const DecideInput& input, const ProblemClass& of);
 
 /// All paths that have times.

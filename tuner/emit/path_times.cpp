@@ -80,27 +80,33 @@ DecideInput where_paths_met(const Project& project, const DecideInput& input) {
   return result;
 }
 
-PathTimes path_times(const Project& project, const DecideInput& input, const ProblemClass& of) {
-  std::map<SpotKey, std::map<VariantId, std::vector<double>>> visits;
+ClassPathTimes path_times(const Project& project, const DecideInput& input) {
+  Spots spots;
+  std::map<ClassSpot, std::map<VariantId, std::vector<double>>> visits;
   for (const Observation& row : input.rows.rows()) {
-    if (!counts(row, input.options) || class_of(*row.problem) != of) continue;
-    const auto stage = from_string<Stage>(row.variant->stages.front());
-    if (stage) visits[key_of(*stage, *row.problem)][*row.variant].push_back(std::exp(row.log_ns));
+    const auto spot = counts(row, input.options) ? spots.of(row) : std::nullopt;
+    if (spot) visits[*spot][*row.variant].push_back(std::exp(row.log_ns));
   }
-  PathTimes times;
-  for (const auto& [key, variants] : visits) {
+  ClassPathTimes times;
+  for (const auto& [spot, variants] : visits) {
+    const auto& [of, key] = spot;
     const std::int64_t length = std::get<1>(key);
     PathPoint point{length, {}, length, length};
     for (const auto& [id, ns] : variants) {
       const ProjectPath* path = path_of(project, id, named_path(id, input.variants));
       if (!path) continue;
-      const double time = median(ns);
+      const double time = std::max(1.0, std::round(median(ns)));
       const auto at = point.ns.try_emplace(path->path, time).first;
       at->second = std::min(at->second, time);
     }
-    times[std::get<0>(key)].push_back(std::move(point));
+    if (!point.ns.empty()) times[of][std::get<0>(key)].push_back(std::move(point));
   }
   return times;
+}
+
+PathTimes path_times(const Project& project, const DecideInput& input, const ProblemClass& of) {
+  ClassPathTimes all = path_times(project, input);
+  return std::move(all[to_string(of)]);
 }
 
 }  // namespace nsa::tuner

@@ -75,30 +75,6 @@ class Search {
   bool found_ = false;
 };
 
-const Decision* find_decision(const ClassDecisions& of, Stage stage) {
-  for (const Decision& decision : of.decisions) {
-    const bool single = decision.stages.size() == 1 && decision.launch == LaunchMode::eager;
-    if (single && decision.stages.front() == to_string(stage)) return &decision;
-  }
-  return nullptr;
-}
-
-/// The least declared order of each path of a stage in an axis.
-std::map<SwitchTarget, double> orders_of(const Project& project, Stage stage, Axis axis,
-                                         const std::vector<VariantTraits>& variants) {
-  std::map<SwitchTarget, double> orders;
-  for (const VariantTraits& one : variants) {
-    const bool of_stage = one.id.stages.size() == 1 && one.id.stages.front() == to_string(stage);
-    if (!of_stage || !one.order || one.direction != Direction::forward) continue;
-    const ProjectPath* path = path_of(project, one.id, one.path);
-    if (!path) continue;
-    const double order = axis == Axis::context_len ? one.order->context_len : one.order->seq_len;
-    const auto at = orders.try_emplace(path->path, order).first;
-    at->second = std::min(at->second, order);
-  }
-  return orders;
-}
-
 /// Why a stage stays as it is although its paths met: nothing tells them apart at any length.
 std::string why_undecided(const std::vector<PathRange>& ranges) {
   if (ranges.empty() || !std::ranges::all_of(ranges, &PathRange::undecided)) return "";
@@ -168,7 +144,7 @@ Candidates decided_candidates(const Project& project, const ProjectStage& stage,
   const std::vector<PathRange> ranges = path_ranges(project, *decision, of, variants);
   if (std::string reason = why_undecided(ranges); !reason.empty()) return {{}, std::move(reason)};
   Candidates found = candidates(stage, *decision, ranges, points,
-                                orders_of(project, stage.stage, decision->axis, variants), of);
+                                path_orders(project, stage.stage, decision->axis, variants), of);
   if (longest && (found.all.empty() || !found.all.front().exact)) {
     auto shorter = candidates_up_to(axis_value(*longest, decision->axis), stage, *decision, ranges,
                                     points, of);
@@ -195,6 +171,29 @@ Candidates decided_candidates(const Project& project, const ProjectStage& stage,
 
 }  // namespace
 
+const Decision* eager_decision(const ClassDecisions& of, Stage stage) {
+  for (const Decision& decision : of.decisions) {
+    const bool single = decision.stages.size() == 1 && decision.launch == LaunchMode::eager;
+    if (single && decision.stages.front() == to_string(stage)) return &decision;
+  }
+  return nullptr;
+}
+
+std::map<SwitchTarget, double> path_orders(const Project& project, Stage stage, Axis axis,
+                                           const std::vector<VariantTraits>& variants) {
+  std::map<SwitchTarget, double> orders;
+  for (const VariantTraits& one : variants) {
+    const bool of_stage = one.id.stages.size() == 1 && one.id.stages.front() == to_string(stage);
+    if (!of_stage || !one.order || one.direction != Direction::forward) continue;
+    const ProjectPath* path = path_of(project, one.id, one.path);
+    if (!path) continue;
+    const double order = axis == Axis::context_len ? one.order->context_len : one.order->seq_len;
+    const auto at = orders.try_emplace(path->path, order).first;
+    at->second = std::min(at->second, order);
+  }
+  return orders;
+}
+
 std::string_view name_of(const ProjectStage& stage, SwitchTarget path) {
   const auto found = std::ranges::find(stage.paths, path, &ProjectPath::path);
   return found == stage.paths.end() ? std::string_view() : found->name;
@@ -216,7 +215,7 @@ Settlement settle(const Project& project, const ClassDecisions& decided,
         stage.paths, [&](const ProjectPath& path) { return in_phase(path.phases, of.phase); });
     if (!in_this_phase) continue;
     const auto points = times.find(stage.stage);
-    const Decision* decision = find_decision(decided, stage.stage);
+    const Decision* decision = eager_decision(decided, stage.stage);
     const std::vector<PathPoint> none;
     const auto& measured = points != times.end() ? points->second : none;
     std::string reason = why_open(project, stage, measured, of, device);

@@ -43,6 +43,13 @@ struct Settlement {
 /// What the project calls a path of a stage; "" where it has not got it.
 std::string_view name_of(const ProjectStage& stage, SwitchTarget path);
 
+/// What a class decides of one stage alone, in eager launches, or nullptr.
+const Decision* eager_decision(const ClassDecisions& of, Stage stage);
+
+/// The least declared order of each path of a stage in an axis.
+std::map<SwitchTarget, double> path_orders(const Project& project, Stage stage, Axis axis,
+                                           const std::vector<VariantTraits>& variants);
+
 /// The settings that a stage may get, with their best minimums, exact ones before others, then by
 /// loss, then those that keep what is undecided. None: `open` says why.
 struct Candidates {

@@ -37,6 +37,8 @@ void from_json(const Json& j, Evidence& v) {
   fields::read_object(j, v);
   if (v.runner_up) v.runner_up = with_current_point(*v.runner_up);
   for (std::string& tie : v.ties) tie = with_current_point(tie);
+  if (!v.boards) return;
+  for (DissentingBoard& one : v.boards->dissenting) one.variant = with_current_point(one.variant);
 }
 void from_json(const Json& j, ThresholdTable& v) { fields::read_object(j, v); }
 

@@ -52,6 +52,10 @@ void check_evidence(const Evidence& e, const std::string& pointer) {
   if (e.ratio_low && e.ratio_high && *e.ratio_low > *e.ratio_high)
     throw InputError(pointer + "/ratio_low: is above ratio_high");
   if (e.runner_up) check_text(*e.runner_up, pointer + "/runner_up");
+  if (!e.boards) return;
+  for (std::size_t i = 0; i < e.boards->dissenting.size(); ++i)
+    check_text(e.boards->dissenting[i].variant,
+               pointer + "/boards/dissenting/" + std::to_string(i) + "/variant");
 }
 
 void check_ranges(const std::vector<ThresholdRange>& ranges, const std::string& pointer) {
@@ -111,6 +115,26 @@ void check_decisions(const std::vector<Decision>& decisions, const std::string& 
   }
 }
 
+void check_projects(const std::vector<ProjectTimes>& projects, const std::string& pointer) {
+  for (std::size_t p = 0; p < projects.size(); ++p) {
+    const std::string here = pointer + "/" + std::to_string(p);
+    for (std::size_t other = 0; other < p; ++other) {
+      if (projects[p].project == projects[other].project)
+        throw InputError(here + "/project: is the same as that of project " +
+                         std::to_string(other));
+    }
+    const std::vector<ProjectStageTimes>& stages = projects[p].stages;
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const std::string stage = here + "/stages/" + std::to_string(i);
+      for (std::size_t other = 0; other < i; ++other) {
+        if (stages[i].stage == stages[other].stage)
+          throw InputError(stage + "/stage: is the same as that of stage " + std::to_string(other));
+      }
+      check_ranges(stages[i].ranges, stage + "/ranges");
+    }
+  }
+}
+
 void check_table(const ThresholdTable& table) {
   for (std::size_t i = 0; i < table.classes.size(); ++i) {
     const std::string here = "/classes/" + std::to_string(i);
@@ -125,6 +149,7 @@ void check_table(const ThresholdTable& table) {
     check_decisions(table.classes[i].decisions, here + "/decisions");
     if (const auto& dense = table.classes[i].dense_break_even)
       check_text(dense->baseline, here + "/dense_break_even/baseline");
+    check_projects(table.classes[i].projects, here + "/projects");
   }
 }
 

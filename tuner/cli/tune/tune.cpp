@@ -50,11 +50,9 @@ std::map<VariantId, worker::Orders> declared_orders(const std::vector<MeasuredOn
   return orders;
 }
 
-/// The rows to decide from, of `board` alone where it is named, and `others`: executors whose rows
-/// are not asked for.
+/// The rows to decide from, and `others`: executors whose rows are not asked for.
 tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const TuneOptions& o,
-                            std::set<std::string>& others,
-                            const std::optional<std::string>& board = std::nullopt) {
+                            std::set<std::string>& others) {
   tuner::DecideInput input;
   input.device = d.device;
   input.validators = validators_of_rows(d.device, *o.executor);
@@ -69,7 +67,6 @@ tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const T
     input.options.workload = tuner::parse_workload(read_text_file(*o.workload), *o.workload);
   if (o.shipped) input.shipped = load_thresholds(*o.shipped);
   for (const MeasuredOn& on : d.runs) {
-    if (board && on.device_uuid != *board) continue;
     store::Query query{.run_id = on.run.id, .device_uuid = on.device_uuid, .with_samples = true};
     query.by_time = false;  // a decision does not depend on the order of its rows
     db.for_each_measurement(query, [&](const Measurement& row) {
@@ -84,14 +81,15 @@ tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const T
 }
 
 /// What one decision for all loses on each of several boards, a line each.
-std::vector<std::string> notes_of_boards(const store::Store& db, const DeviceRuns& d,
-                                         const TuneOptions& o, const ThresholdTable& table) {
-  const std::set<std::string> boards = d.boards();
+std::vector<std::string> notes_of_boards(const tuner::DecideInput& together,
+                                         const std::set<std::string>& boards,
+                                         const ThresholdTable& table) {
   std::vector<std::string> lines;
   if (boards.size() < 2) return lines;
   for (const std::string& board : boards) {
-    std::set<std::string> others;
-    const tuner::DecideInput input = input_of(db, d, o, others, board);
+    tuner::DecideInput input = together;
+    input.rows =
+        together.rows.only([&](const tuner::Observation& row) { return *row.board == board; });
     const tuner::TrialReport report = tuner::judge_table(table, input, tuner::JudgedBy::measured);
     std::string line = fmt::format("board {}: loses {:.2f} % on average by its own times", board,
                                    100 * std::max(0.0, report.mean));
@@ -110,7 +108,7 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
   std::set<std::string> others;
   const tuner::DecideInput input = input_of(db, d, o, others);
   tuner::DecideReport report = tuner::decide(input);
-  for (std::string& line : notes_of_boards(db, d, o, report.table))
+  for (std::string& line : notes_of_boards(input, d.boards(), report.table))
     report.notes.push_back(std::move(line));
   if (const std::string note = simulation_note(d.newest(), *o.executor); !note.empty())
     report.notes.push_back(note);
@@ -123,6 +121,30 @@ tuner::DecideReport decide_device(const store::Store& db, const DeviceRuns& d,
                                        *o.executor, fmt::join(others, ", ")));
   }
   return report;
+}
+
+Json written_json(const std::string& path, const Device& device, const tuner::DecideReport& report,
+                  const std::vector<std::string>& changes) {
+  Json j = {{"file", path},
+            {"device", device},
+            {"complete", report.table.complete},
+            {"classes", report.table.classes.size()},
+            {"decided", report.decided},
+            {"undecided", report.undecided},
+            {"notes", report.notes},
+            {"changes", changes}};
+  if (report.compared > 0) {
+    j["compared"] = report.compared;
+    j["disputed"] = report.disputed;
+  }
+  return j;
+}
+
+/// "; boards disagree on 2 of 14 ranges" where two boards or more were measured, else "".
+std::string dispute_text(const tuner::DecideReport& report) {
+  if (report.compared == 0) return "";
+  return fmt::format("; boards disagree on {} of {}", report.disputed,
+                     counted(report.compared, "range"));
 }
 
 /// FILE for one device; for several, a folder with a file for each.
@@ -202,18 +224,11 @@ ExitCode run(const Settings& settings, TuneOptions o) {
     write_text_file(path, dump_thresholds(report.table));
     const std::vector<std::string> changes =
         before ? tuner::compare_tables(*before, report.table) : std::vector<std::string>{};
-    written.push_back({{"file", path},
-                       {"device", d.device},
-                       {"complete", report.table.complete},
-                       {"classes", report.table.classes.size()},
-                       {"decided", report.decided},
-                       {"undecided", report.undecided},
-                       {"notes", report.notes},
-                       {"changes", changes}});
+    written.push_back(written_json(path, d.device, report, changes));
     text += reports::thresholds_table(report.table, settings.style_out());
     for (const std::string& change : changes) text += "changed: " + visible(change) + "\n";
-    text += fmt::format("wrote {}: {} decided, {} undecided\n", visible(path),
-                        counted(report.decided, "range"), report.undecided);
+    text += fmt::format("wrote {}: {} decided, {} undecided{}\n", visible(path),
+                        counted(report.decided, "range"), report.undecided, dispute_text(report));
   }
   settings.json ? print_json({{"written", written}}) : print_fitted(text);
   return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;

@@ -57,34 +57,6 @@ double median_over(const std::vector<LengthRatios>& points, const Segment& segme
   return logs.empty() ? 0 : median(std::move(logs));
 }
 
-void add_ratio(const Group& group, const std::vector<LengthRatios>& points, const Segment& segment,
-               std::size_t other, Evidence& evidence) {
-  evidence.runner_up = to_string(group.variants[other]);
-  const double log_ratio = median_over(
-      points, segment, other, [](const LengthRatios& s, std::size_t v) { return s.excess[v]; });
-  evidence.median_ratio = std::exp(log_ratio);
-  std::size_t most = 0;
-  for (std::size_t i = segment.first; i < segment.last; ++i) {
-    const std::size_t shared = shared_blocks(group.points[points[i].point], segment.variant, other);
-    evidence.pairs += static_cast<std::int64_t>(shared);
-    most = std::max(most, shared);
-  }
-  const std::size_t count = points[segment.first].replicate_count();
-  if (most < 2 || count == 0) return;  // nothing is known of the spread
-  std::vector<double> replicates;
-  for (std::size_t r = 0; r < count; ++r) {
-    replicates.push_back(
-        median_over(points, segment, other,
-                    [r](const LengthRatios& s, std::size_t v) { return s.replicate(r, v); }));
-  }
-  const Interval interval = interval_of(log_ratio, replicates, kTail);
-  evidence.ratio_low = std::exp(interval.low);
-  evidence.ratio_high = std::exp(interval.high);
-  const auto wins =
-      std::count_if(replicates.begin(), replicates.end(), [](double value) { return value < 0; });
-  evidence.p_better = static_cast<double>(wins) / static_cast<double>(count);
-}
-
 /// What the choice loses on average over the points. Noise of one point may be below 0, that of
 /// many falls out of the mean.
 double expected_regret(const std::vector<LengthRatios>& points, const Segment& segment) {
@@ -159,6 +131,34 @@ Evidence stakes_of(const Group& group, const std::vector<LengthRatios>& points,
 }
 
 }  // namespace
+
+void add_ratio(const Group& group, const std::vector<LengthRatios>& points, const Segment& segment,
+               std::size_t other, Evidence& evidence) {
+  evidence.runner_up = to_string(group.variants[other]);
+  const double log_ratio = median_over(
+      points, segment, other, [](const LengthRatios& s, std::size_t v) { return s.excess[v]; });
+  evidence.median_ratio = std::exp(log_ratio);
+  std::size_t most = 0;
+  for (std::size_t i = segment.first; i < segment.last; ++i) {
+    const std::size_t shared = shared_blocks(group.points[points[i].point], segment.variant, other);
+    evidence.pairs += static_cast<std::int64_t>(shared);
+    most = std::max(most, shared);
+  }
+  const std::size_t count = points[segment.first].replicate_count();
+  if (most < 2 || count == 0) return;  // nothing is known of the spread
+  std::vector<double> replicates;
+  for (std::size_t r = 0; r < count; ++r) {
+    replicates.push_back(
+        median_over(points, segment, other,
+                    [r](const LengthRatios& s, std::size_t v) { return s.replicate(r, v); }));
+  }
+  const Interval interval = interval_of(log_ratio, replicates, kTail);
+  evidence.ratio_low = std::exp(interval.low);
+  evidence.ratio_high = std::exp(interval.high);
+  const auto wins =
+      std::count_if(replicates.begin(), replicates.end(), [](double value) { return value < 0; });
+  evidence.p_better = static_cast<double>(wins) / static_cast<double>(count);
+}
 
 Evidence evidence_of(const Group& group, const std::vector<LengthRatios>& points,
                      const Segment& segment, const DecideOptions& options) {

@@ -37,10 +37,10 @@ FlatValue switch_of(const Settlement& settled, const PathTimes& times, const cha
 
 }  // namespace
 
-FlatView flat_view(const ClassDecisions& decided, const DecideInput& input) {
+FlatView flat_view(const ClassDecisions& decided, const DecideInput& input,
+                   const PathTimes& times) {
   using enum SwitchTarget;
   const Project& names = users_names();
-  const PathTimes times = path_times(names, input, decided.problem_class);
   const Settlement settled = settle(names, decided, input.variants, times, input.device);
   const auto length = [&](Stage stage, std::initializer_list<SwitchTarget> paths) {
     return length_of(settled, times, stage, paths);
@@ -69,10 +69,13 @@ FlatView flat_view(const ClassDecisions& decided, const DecideInput& input) {
 void add_flat_views(const DecideInput& input, ThresholdTable& table) {
   const DecideInput named = only(users_names(), input);
   const ThresholdTable decided = decide_ranges(where_paths_met(users_names(), named)).table;
+  const ClassPathTimes times = path_times(users_names(), named);
   for (ClassDecisions& of : table.classes) {
     const auto found =
         std::ranges::find(decided.classes, of.problem_class, &ClassDecisions::problem_class);
-    if (found != decided.classes.end()) of.flat = flat_view(*found, named);
+    const auto of_class = times.find(to_string(of.problem_class));
+    if (found != decided.classes.end() && of_class != times.end())
+      of.flat = flat_view(*found, named, of_class->second);
     of.flat.varlen_reserve_n = of.reserves.varlen_reserve_n;
     of.flat.varlen_reserve_k = of.reserves.varlen_reserve_k;
     of.flat.sel_pack_reserve_n = of.reserves.sel_pack_reserve_n;

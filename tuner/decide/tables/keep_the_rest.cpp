@@ -46,18 +46,37 @@ constexpr FlatOfStage kFlatValues[] = {{&FlatView::sel_ranges_v2_min_s, Stage::r
                                        {&FlatView::gate_compile, Stage::gate_combine},
                                        {&FlatView::prefill_batched, Stage::attention}};
 
+bool decides(const ClassDecisions& of, const std::string& stage) {
+  return std::ranges::find(of.decisions, std::vector{stage}, &Decision::stages) !=
+         of.decisions.end();
+}
+
 /// What the users' names said of stages that nobody measured now.
 void keep_flat_view(const ClassDecisions& kept, ClassDecisions& now) {
   bool any = false;
   for (const auto& [value, stage] : kFlatValues) {
-    const std::vector<std::string> stages{std::string(to_string(stage))};
-    const bool measured =
-        std::ranges::find(now.decisions, stages, &Decision::stages) != now.decisions.end();
-    if (measured || now.flat.*value != FlatValue()) continue;
+    if (decides(now, std::string(to_string(stage))) || now.flat.*value != FlatValue()) continue;
     now.flat.*value = kept.flat.*value;
     any = any || now.flat.*value != FlatValue();
   }
   now.flat.lossy = now.flat.lossy || (any && kept.flat.lossy);
+}
+
+/// What is known of the paths of other programs in stages that nobody measured now.
+void keep_projects(const ClassDecisions& kept, ClassDecisions& now) {
+  for (const ProjectTimes& project : kept.projects) {
+    auto at = std::ranges::find(now.projects, project.project, &ProjectTimes::project);
+    if (at == now.projects.end()) at = now.projects.insert(at, ProjectTimes{project.project, {}});
+    for (const ProjectStageTimes& stage : project.stages) {
+      if (decides(now, stage.stage)) continue;
+      const auto known = std::ranges::find(at->stages, stage.stage, &ProjectStageTimes::stage);
+      if (known == at->stages.end())
+        at->stages.push_back(stage);
+      else if (known->ranges.empty())
+        *known = stage;
+    }
+    if (at->stages.empty()) now.projects.erase(at);
+  }
 }
 
 }  // namespace
@@ -76,6 +95,7 @@ void keep_the_rest(const DecideInput& input, DecideReport& report) {
       continue;
     }
     keep_flat_view(kept, *now);
+    keep_projects(kept, *now);
     count += add_decisions(kept, *now, runs);
     if (!now->dense_break_even) now->dense_break_even = kept.dense_break_even;
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,24 @@ enum class Basis {
 /// The enumerator's name.
 std::string_view to_string(Basis value) noexcept;
 
+/// A board whose own times choose another variant in a range than all boards together do.
+struct DissentingBoard {
+  std::string board;         // uuid of the device
+  std::string variant;       // VariantId text: what it would run
+  double ratio = 1;          // chosen / that variant in time on this board; above 1
+  std::int64_t lengths = 0;  // measured lengths of the range at which it would
+  bool operator==(const DissentingBoard&) const = default;
+};
+
+/// What differs between boards of one model in a range that two or more of them measured.
+struct BoardSpread {
+  std::int64_t boards = 0;  // that measured the chosen variant there
+  /// Least and largest median ratio chosen / runner-up of a board; none where no board has both.
+  std::optional<double> ratio_low, ratio_high;
+  std::vector<DissentingBoard> dissenting;
+  bool operator==(const BoardSpread&) const = default;
+};
+
 /// Why a range was decided so. Ratios are chosen / runner-up in time: below 1 = faster.
 struct Evidence {
   std::optional<std::string> runner_up;  // VariantId text; none where there was one candidate
@@ -44,8 +63,9 @@ struct Evidence {
   /// Shortest and longest measured length that the range rests on, and how many there are.
   std::optional<std::int64_t> measured_from, measured_to;
   std::int64_t lengths = 0;
-  std::vector<std::string> ties;  // VariantId texts that nothing tells from the chosen one
-  std::string why;                // of an extrapolated or undecided range: in words
+  std::vector<std::string> ties;      // VariantId texts that nothing tells from the chosen one
+  std::string why;                    // of an extrapolated or undecided range: in words
+  std::optional<BoardSpread> boards;  // none where one board was measured
   bool operator==(const Evidence&) const = default;
 };
 
@@ -133,6 +153,30 @@ struct FlatView {
   bool operator==(const FlatView&) const = default;
 };
 
+/// One measured problem of another program's choice: what its paths took there.
+struct PathTimesAt {
+  std::int64_t at = 0;                     // axis value
+  std::map<std::string, std::int64_t> ns;  // median of the fastest row, by the program's own words
+  bool operator==(const PathTimesAt&) const = default;
+};
+
+/// What was measured of the paths by which another program computes a stage: enough to decide among
+/// them anew, for lengths up to any one.
+struct ProjectStageTimes {
+  std::string stage;
+  Axis axis = Axis::seq_len;
+  std::vector<ThresholdRange> ranges;    // decided among its paths; empty: no two of them met
+  std::map<std::string, double> orders;  // how the work of each grows on the axis, where declared
+  std::vector<PathTimesAt> measured;     // where two met; where none did, what there is
+  bool operator==(const ProjectStageTimes&) const = default;
+};
+
+struct ProjectTimes {
+  std::string project;  // as --for names it
+  std::vector<ProjectStageTimes> stages;
+  bool operator==(const ProjectTimes&) const = default;
+};
+
 /// From where the best NSA plan of stage `attention` beats the dense baseline up to the longest
 /// length that was measured.
 struct DenseBreakEven {
@@ -150,6 +194,7 @@ struct ClassDecisions {
   Reserves reserves;
   FlatView flat;
   std::optional<DenseBreakEven> dense_break_even;
+  std::vector<ProjectTimes> projects;  // of other programs, for tune --emit --from
   bool operator==(const ClassDecisions&) const = default;
 };
 

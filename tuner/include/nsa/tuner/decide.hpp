@@ -75,6 +75,8 @@ struct DecideReport {
   std::vector<std::string> notes;
   std::int64_t decided = 0;    // ranges that rest on what was measured
   std::int64_t undecided = 0;  // ranges where what was there is left there
+  std::int64_t compared = 0;   // ranges that two boards or more measured
+  std::int64_t disputed = 0;   // those of them in which a board would run another variant
 };
 /// The thresholds of one executor on one device. ContractError for options that make no sense: a
 /// margin below 1, no replicates.

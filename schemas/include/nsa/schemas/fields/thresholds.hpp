@@ -7,6 +7,17 @@
 namespace nsa::fields {
 
 template <>
+inline constexpr auto kFields<DissentingBoard> = std::tuple{
+    required("board", &DissentingBoard::board), required("variant", &DissentingBoard::variant),
+    required("ratio", &DissentingBoard::ratio), required("lengths", &DissentingBoard::lengths)};
+
+template <>
+inline constexpr auto kFields<BoardSpread> = std::tuple{
+    required("boards", &BoardSpread::boards), optional("ratio_low", &BoardSpread::ratio_low),
+    optional("ratio_high", &BoardSpread::ratio_high),
+    unless_default("dissenting", &BoardSpread::dissenting)};
+
+template <>
 inline constexpr auto kFields<Evidence> =
     std::tuple{optional("runner_up", &Evidence::runner_up),
                optional("median_ratio", &Evidence::median_ratio),
@@ -24,7 +35,8 @@ inline constexpr auto kFields<Evidence> =
                optional("measured_to", &Evidence::measured_to),
                unless_default("lengths", &Evidence::lengths),
                unless_default("ties", &Evidence::ties),
-               unless_default("why", &Evidence::why)};
+               unless_default("why", &Evidence::why),
+               optional("boards", &Evidence::boards)};
 
 template <>
 inline constexpr auto kFields<ThresholdRange> =
@@ -78,17 +90,33 @@ inline constexpr auto kFields<FlatView> =
                optional("lossy", &FlatView::lossy)};
 
 template <>
+inline constexpr auto kFields<PathTimesAt> =
+    std::tuple{required("at", &PathTimesAt::at), required("ns", &PathTimesAt::ns)};
+
+template <>
+inline constexpr auto kFields<ProjectStageTimes> = std::tuple{
+    required("stage", &ProjectStageTimes::stage), required("axis", &ProjectStageTimes::axis),
+    required("ranges", &ProjectStageTimes::ranges), required("orders", &ProjectStageTimes::orders),
+    required("measured", &ProjectStageTimes::measured)};
+
+template <>
+inline constexpr auto kFields<ProjectTimes> = std::tuple{
+    required("project", &ProjectTimes::project), required("stages", &ProjectTimes::stages)};
+
+template <>
 inline constexpr auto kFields<DenseBreakEven> = std::tuple{
     or_null("from", &DenseBreakEven::from), required("axis", &DenseBreakEven::axis),
     required("baseline", &DenseBreakEven::baseline), required("largest", &DenseBreakEven::largest),
     required("ratio_at_largest", &DenseBreakEven::ratio_at_largest)};
 
 template <>
-inline constexpr auto kFields<ClassDecisions> = std::tuple{
-    required("problem_class", &ClassDecisions::problem_class),
-    required("decisions", &ClassDecisions::decisions),
-    required("reserves", &ClassDecisions::reserves), required("flat", &ClassDecisions::flat),
-    optional("dense_break_even", &ClassDecisions::dense_break_even)};
+inline constexpr auto kFields<ClassDecisions> =
+    std::tuple{required("problem_class", &ClassDecisions::problem_class),
+               required("decisions", &ClassDecisions::decisions),
+               required("reserves", &ClassDecisions::reserves),
+               required("flat", &ClassDecisions::flat),
+               optional("dense_break_even", &ClassDecisions::dense_break_even),
+               unless_default("projects", &ClassDecisions::projects)};
 
 template <>
 inline constexpr auto kFields<Validators> =
