@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <fstream>
 #include <sstream>
 #include <thread>
 
@@ -52,6 +53,37 @@ TEST_CASE("a dry run prints the plan and opens no database", "[cli]") {
   const Json plan = json_of(nsatune(folder, "sweep small.json --dry-run --json"), "sweep_plan");
   CHECK(plan["contests"].size() == 4);
   CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
+}
+
+TEST_CASE("contests over the limit of a spec are rows with the reason, and are said beforehand",
+          "[cli]") {
+  const Folder folder;
+  Json spec = Json::parse(kSpec);
+  spec["stages"] = {"ranges"};
+  spec["families"][0]["axes"]["seq_len"] = {64, 4096};
+  folder.write("all.json", spec.dump());
+  const Json all = json_of(nsatune(folder, "sweep all.json --dry-run --json"), "sweep_plan");
+  REQUIRE(all["contests"].size() == 2);
+  CHECK_FALSE(all.contains("left_out"));
+  spec["contest_limit_s"] = all["contests"][0]["estimated_s"];
+  folder.write("short.json", spec.dump());
+  const Json some = json_of(nsatune(folder, "sweep short.json --dry-run --json"), "sweep_plan");
+  REQUIRE(some["left_out"].size() == 1);
+  CHECK(some["left_out"][0]["problem"]["seq_lens"][0] == 4096);
+  const std::string said = "1 contest left out, of ";
+  CHECK(nsatune(folder, "sweep short.json --dry-run").out.find(said) != std::string::npos);
+  const Result swept = nsatune(folder, "sweep short.json --json --accept-noise");
+  CHECK(swept.err.find("note: " + said) != std::string::npos);
+  const auto variants = static_cast<std::int64_t>(some["left_out"][0]["variants"].size());
+  CHECK(json_of(swept, "sweep_result")["too_slow"] == variants);
+  const Result rows = nsatune(folder, "export csv -o rows.csv");
+  INFO(rows.err);
+  std::ifstream csv(folder.file("rows.csv"));
+  std::int64_t left_out = 0;
+  for (std::string line; std::getline(csv, line);)
+    left_out += line.find(",contest left out: estimated at ") != std::string::npos ||
+                line.find(",\"contest left out: estimated at ") != std::string::npos;
+  CHECK(left_out == variants);
 }
 
 TEST_CASE("a sweep tells its events line by line, and each part of its time", "[cli]") {

@@ -103,6 +103,7 @@ SweepSpec filled_spec() {
   s.stages = {"ranges", "attend_selected"};
   s.variants = {"fa2_*"};
   s.budget_s = 90.5;
+  s.contest_limit_s = 600;
   s.seed = 18446744073709551615u;
   s.policy = {7,    3,   4,   9,    0.01,  false, false, LaunchMode::graph, Timer::cupti, 5,
               12.5, 0.5, 4.5, true, false, false, 0.25};

@@ -131,3 +131,21 @@ TEST_CASE("where a variant stops its boundary may be anywhere between the length
   CHECK(ranges[1].evidence.from_low == 1025);
   CHECK(ranges[1].evidence.from_high == 4096);
 }
+
+TEST_CASE("a contest that another run left out as too long takes nothing from one that ran",
+          "[decide]") {
+  Session s;
+  s.variants = {{"a", [](double) { return 1e5; }}, {"b", [](double) { return 2e5; }}};
+  std::vector<Measurement> rows = measure(s);
+  const auto alone = nsa::tuner::decide(input_of(s, rows));
+  for (const std::size_t v : {0u, 1u}) {
+    Measurement row = row_of(s, v, 16384);
+    row.run_id = "full";
+    row.outcome = nsa::Outcome::unsupported;
+    row.reason = "contest left out: estimated at 400 s here, and contest_limit_s is 180 s";
+    rows.push_back(std::move(row));
+  }
+  const auto together = nsa::tuner::decide(input_of(s, rows));
+  CHECK(together.table == alone.table);
+  CHECK(together.notes == alone.notes);
+}

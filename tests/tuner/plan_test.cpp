@@ -124,6 +124,25 @@ TEST_CASE("contests come cheapest first and the estimates add up", "[tuner]") {
   CHECK(sum > 0);
 }
 
+TEST_CASE("contests over the spec's limit are left out of the plan and its time", "[tuner]") {
+  SweepSpec spec = spec_of({{"seq_len", {"8192", "64", "2048"}}});
+  const auto all = plan_of(spec, {candidate("ranges", "x")});
+  REQUIRE(all.contests.size() == 3);
+  CHECK(all.left_out.empty());
+  spec.contest_limit_s = all.contests[1].estimated_s;
+  const auto plan = plan_of(spec, {candidate("ranges", "x")});
+  REQUIRE(plan.contests.size() == 2);
+  REQUIRE(plan.left_out.size() == 1);
+  CHECK(plan.left_out[0].problem.max_seq_len() == 8192);
+  CHECK(plan.left_out[0].variants.size() == 1);
+  REQUIRE(plan.skipped.size() == 1);  // of which the sweep makes a row
+  CHECK(plan.skipped[0].outcome == Outcome::unsupported);
+  CHECK(plan.skipped[0].problem.max_seq_len() == 8192);
+  CHECK(plan.skipped[0].reason.starts_with("contest left out: estimated at "));
+  CHECK(contains(plan.skipped[0].reason, " s here, and contest_limit_s is "));
+  CHECK(plan.estimated_s == Approx(plan.contests[0].estimated_s + plan.contests[1].estimated_s));
+}
+
 TEST_CASE(
     "describe is asked once per problem and candidate, also when two families share a problem",
     "[tuner]") {

@@ -2,11 +2,50 @@
 
 #include "catch.hpp"
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/kernels/directions.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/tuner/plan.hpp"
 
 using namespace nsa;
 using namespace nsa::tuner;
+
+namespace {
+
+std::vector<Candidate> candidates_of(Backend backend) {
+  std::vector<Candidate> all;
+  for (const Variant& row : catalog()) {
+    if (row.backend != backend) continue;
+    for (const Direction direction : directions_of(row)) {
+      for (const VariantId& id : ids_of(row)) {
+        Candidate candidate;
+        candidate.id = id;
+        candidate.direction = direction;
+        all.push_back(std::move(candidate));
+      }
+    }
+  }
+  return all;
+}
+
+/// By the table alone, without a worker.
+Description described(void* device, const Problem& problem, const Candidate& candidate) {
+  const Device& on = *static_cast<const Device*>(device);
+  const Variant* row = find_variant(candidate.id, on.backend, candidate.direction);
+  Description description;
+  description.supported = row && supports(*row, problem, on).supported;
+  if (!description.supported) return description;
+  const Cost cost = row->cost(problem);
+  description.flop = cost.flop;
+  description.bytes = cost.bytes;
+  return description;
+}
+
+Plan plan_of(const std::string& preset, Device device) {
+  const SweepSpec spec = parse_sweep_spec(preset_text(preset, device.backend).value(), preset);
+  return make_plan(spec, device, candidates_of(device.backend), &described, &device);
+}
+
+}  // namespace
 
 TEST_CASE("every preset is a valid spec whose problems are all possible", "[tuner]") {
   const Backend backend = GENERATE(Backend::cpu, Backend::cuda);
@@ -82,4 +121,22 @@ TEST_CASE("presets that decide take every row that could win, by no list of name
       CHECK(candidates);
     }
   }
+}
+
+TEST_CASE("full ends within a night on two CPU cores, and leaves nothing out on an H200",
+          "[tuner]") {
+  Device cores;
+  cores.backend = Backend::cpu;
+  cores.multiprocessors = 2;
+  const Plan on_cores = plan_of("full", cores);
+  CHECK(on_cores.estimated_s < 6 * 3600);  // and what is added between lengths
+  CHECK(on_cores.contests.size() > 5 * on_cores.left_out.size());
+  Device gpu;
+  gpu.backend = Backend::cuda;
+  gpu.name = "NVIDIA H200";
+  gpu.compute_capability = 90;
+  gpu.multiprocessors = 132;
+  const Plan on_gpu = plan_of("full", gpu);
+  CHECK(on_gpu.left_out.empty());
+  CHECK(on_gpu.estimated_s < 6 * 3600);
 }

@@ -4,12 +4,14 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/json.hpp"
+#include "nsa/tuner/observations.hpp"
 #include "nsa/tuner/plan.hpp"
 #include "nsa/tuner/refine.hpp"
 #include "plan/contest_id.hpp"
@@ -83,17 +85,32 @@ class Builder {
   }
 
   Plan finish(const SweepSpec& spec) {
-    for (Contest& contest : plan_.contests) {
+    for (Contest& contest : plan_.contests)
       contest.estimated_s = estimate_contest_s(contest, spec.policy, device_);
-      plan_.estimated_s += contest.estimated_s;
-    }
     std::stable_sort(
         plan_.contests.begin(), plan_.contests.end(),
         [](const Contest& a, const Contest& b) { return a.estimated_s < b.estimated_s; });
+    if (spec.contest_limit_s) leave_out_above(*spec.contest_limit_s);
+    for (const Contest& contest : plan_.contests) plan_.estimated_s += contest.estimated_s;
     return std::move(plan_);
   }
 
  private:
+  /// Of contests in the order of their estimates, the last.
+  void leave_out_above(double limit_s) {
+    const auto over = std::ranges::upper_bound(plan_.contests, limit_s, {}, &Contest::estimated_s);
+    plan_.left_out.assign(std::move_iterator(over), std::move_iterator(plan_.contests.end()));
+    plan_.contests.erase(over, plan_.contests.end());
+    for (const Contest& contest : plan_.left_out) {
+      const std::string reason =
+          fmt::format("{}estimated at {:.0f} s here, and contest_limit_s is {:.0f} s",
+                      kContestLeftOut, contest.estimated_s, limit_s);
+      for (const Candidate& candidate : contest.variants)
+        plan_.skipped.push_back({contest.problem, candidate, Outcome::unsupported, reason,
+                                 contest.launch, contest.held_out});
+    }
+  }
+
   Description asked(const Problem& problem, const Candidate& candidate, LaunchMode launch) {
     if (launch == LaunchMode::graph && device_.backend != Backend::cuda) {
       Description none;

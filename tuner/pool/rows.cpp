@@ -8,6 +8,7 @@
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/median.hpp"
 #include "nsa/schemas/text.hpp"
+#include "nsa/tuner/observations.hpp"
 #include "pool/account.hpp"
 #include "pool/outlook.hpp"
 
@@ -71,7 +72,8 @@ void RowWriter::put(Measurement row) {
   ++report_.rows;
   const bool has_none = row.outcome == Outcome::unsupported || row.outcome == Outcome::not_built;
   const bool noisy = row.outcome == Outcome::noisy;
-  const bool too_slow = has_none && row.reason.starts_with(kLeftOut);
+  const bool too_slow =
+      has_none && (row.reason.starts_with(kLeftOut) || row.reason.starts_with(kContestLeftOut));
   report_.unsupported += has_none && !too_slow;
   report_.too_slow += too_slow;
   report_.noisy += noisy;

@@ -131,11 +131,12 @@ class Sweep {
 
   void add_skipped(const Plan& plan) {
     const Timer timer = timer_of(input_.spec.policy, input_.device);
-    std::set<std::string> known;
-    for (const Measurement& row : input_.earlier) known.insert(row.job_key);
+    if (skipped_.empty())
+      for (const Measurement& row : input_.earlier) skipped_.insert(row.job_key);
     for (const Skipped& skipped : plan.skipped) {
       const MeasurePolicy policy = with_launch(input_.spec.policy, skipped.launch);
-      if (known.contains(failure_key(skipped.problem, skipped.variant, policy, timer))) continue;
+      const std::string key = failure_key(skipped.problem, skipped.variant, policy, timer);
+      if (!skipped_.insert(key).second) continue;
       Measurement row = writer_.blank(skipped.problem, skipped.variant, {});
       row.launch = skipped.launch;
       row.held_out = skipped.held_out;
@@ -296,6 +297,7 @@ class Sweep {
   SweepReport report_;
   Interrupt interrupt_;
   KeptRows kept_;
+  std::set<std::string> skipped_;  // keys of the rows of what plans left out
   PlannedContests planned_;
   RowWriter writer_;
   Turn turn_;

@@ -46,6 +46,7 @@ const std::string* Observations::shared(std::string_view text) {
 }
 
 void Observations::add(const Measurement& row) {
+  if (row.reason.starts_with(kContestLeftOut)) return;
   Observation o;
   o.problem = shared(row.problem);
   o.variant = &*common_->variants.insert(row.variant).first;

@@ -66,6 +66,7 @@ struct SweepSpec {
   std::vector<std::string> variants;  // names or globs ("fa2_*"); empty = all
   MeasurePolicy policy;
   std::optional<double> budget_s;
+  std::optional<double> contest_limit_s;  // contests expected to take longer are left out
   std::uint64_t seed = 1;
   bool operator==(const SweepSpec&) const = default;
 };

@@ -22,6 +22,9 @@ namespace nsa::tuner {
 
 /// How the reason of a `bad_reply` begins whose samples cannot be true.
 inline constexpr std::string_view kNotBelieved = "not believed: ";
+/// Likewise of a row whose whole contest was left out as too long: it says nothing of its variant,
+/// whatever other runs have measured, and is no observation.
+inline constexpr std::string_view kContestLeftOut = "contest left out: ";
 
 /// One row without its samples. Pointers are into the Observations that it is part of.
 struct Observation {
@@ -56,7 +59,7 @@ class Observations {
     for (const Measurement& row : rows) add(row);
   }
 
-  /// Adds a row, of whose samples the median alone is kept.
+  /// Adds a row, of whose samples the median alone is kept; not one of a contest that was left out.
   void add(const Measurement& row);
   /// All rows, in the order in which they were added.
   const std::vector<Observation>& rows() const noexcept { return rows_; }

@@ -70,6 +70,7 @@ struct Skipped {
 struct Plan {
   std::vector<Contest> contests;  // cheapest first, so that a budget leaves the most lengths
   std::vector<Skipped> skipped;
+  std::vector<Contest> left_out;  // over the spec's contest_limit_s, cheapest first
   double estimated_s = 0;
 };
 

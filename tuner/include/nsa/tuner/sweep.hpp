@@ -150,7 +150,7 @@ struct SweepReport {
   std::vector<std::string> open;  // ids of the contests of SweepInput::plan that did not end
   std::int64_t rows = 0;          // added now
   std::int64_t unsupported = 0;   // of them: cannot run this problem, or is not in this build
-  std::int64_t too_slow = 0;      // of them: left out, as shorter lengths have shown
+  std::int64_t too_slow = 0;      // of them: left out, as shorter lengths or estimates have it
   std::int64_t noisy = 0;         // of them: measured while the machine was not quiet
   std::int64_t failures = 0;      // of them: not ok for another reason, or wrong
   TimeBreakdown breakdown;

@@ -44,6 +44,7 @@ inline constexpr auto kFields<SweepSpec> =
                optional("variants", &SweepSpec::variants),
                optional("policy", &SweepSpec::policy),
                optional("budget_s", &SweepSpec::budget_s),
+               optional("contest_limit_s", &SweepSpec::contest_limit_s),
                optional("seed", &SweepSpec::seed),
                required("families", &SweepSpec::families)};
 
