@@ -71,7 +71,10 @@ class Sweep {
         earlier_(group_by_contest(input.earlier)) {
     if (input.together)
       turn_.set_lanes(static_cast<std::size_t>(input.spec.policy.processes), input.crews);
-    for (const Measurement& row : input.earlier) verified_.restore(row);
+    for (const Measurement& row : input.earlier) {
+      verified_.restore(row);
+      known_.insert(row.job_key);
+    }
     if (input.next_plan) kept_.keep_all(input.earlier);
   }
 
@@ -131,12 +134,10 @@ class Sweep {
 
   void add_skipped(const Plan& plan) {
     const Timer timer = timer_of(input_.spec.policy, input_.device);
-    if (skipped_.empty())
-      for (const Measurement& row : input_.earlier) skipped_.insert(row.job_key);
     for (const Skipped& skipped : plan.skipped) {
       const MeasurePolicy policy = with_launch(input_.spec.policy, skipped.launch);
       const std::string key = failure_key(skipped.problem, skipped.variant, policy, timer);
-      if (!skipped_.insert(key).second) continue;
+      if (!known_.insert(key).second) continue;
       Measurement row = writer_.blank(skipped.problem, skipped.variant, {});
       row.launch = skipped.launch;
       row.held_out = skipped.held_out;
@@ -297,7 +298,7 @@ class Sweep {
   SweepReport report_;
   Interrupt interrupt_;
   KeptRows kept_;
-  std::set<std::string> skipped_;  // keys of the rows of what plans left out
+  std::set<std::string> known_;  // keys of earlier rows, and of those of what plans left out
   PlannedContests planned_;
   RowWriter writer_;
   Turn turn_;

@@ -115,21 +115,24 @@ void check_decisions(const std::vector<Decision>& decisions, const std::string& 
   }
 }
 
+/// No element in front of number i has the same key.
+template <class Element, class Key>
+void check_is_first(const std::vector<Element>& elements, std::size_t i, Key Element::*key,
+                    const std::string& pointer, const char* what) {
+  for (std::size_t other = 0; other < i; ++other) {
+    if (elements[other].*key == elements[i].*key)
+      throw InputError(pointer + ": is the same as that of " + what + " " + std::to_string(other));
+  }
+}
+
 void check_projects(const std::vector<ProjectTimes>& projects, const std::string& pointer) {
   for (std::size_t p = 0; p < projects.size(); ++p) {
     const std::string here = pointer + "/" + std::to_string(p);
-    for (std::size_t other = 0; other < p; ++other) {
-      if (projects[p].project == projects[other].project)
-        throw InputError(here + "/project: is the same as that of project " +
-                         std::to_string(other));
-    }
+    check_is_first(projects, p, &ProjectTimes::project, here + "/project", "project");
     const std::vector<ProjectStageTimes>& stages = projects[p].stages;
     for (std::size_t i = 0; i < stages.size(); ++i) {
       const std::string stage = here + "/stages/" + std::to_string(i);
-      for (std::size_t other = 0; other < i; ++other) {
-        if (stages[i].stage == stages[other].stage)
-          throw InputError(stage + "/stage: is the same as that of stage " + std::to_string(other));
-      }
+      check_is_first(stages, i, &ProjectStageTimes::stage, stage + "/stage", "stage");
       check_ranges(stages[i].ranges, stage + "/ranges");
     }
   }
@@ -141,11 +144,8 @@ void check_table(const ThresholdTable& table) {
     const ProblemClass& key = table.classes[i].problem_class;
     if (const auto violation = find_violation(smallest_problem(key)))
       throw InputError(here + "/problem_class" + *violation);
-    for (std::size_t other = 0; other < i; ++other) {
-      if (table.classes[other].problem_class == key)
-        throw InputError(here + "/problem_class: is the same as that of class " +
-                         std::to_string(other));
-    }
+    check_is_first(table.classes, i, &ClassDecisions::problem_class, here + "/problem_class",
+                   "class");
     check_decisions(table.classes[i].decisions, here + "/decisions");
     if (const auto& dense = table.classes[i].dense_break_even)
       check_text(dense->baseline, here + "/dense_break_even/baseline");
