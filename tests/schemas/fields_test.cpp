@@ -57,6 +57,8 @@ TEST_CASE("lists of fields name the fields of a thresholds file", "[schemas]") {
   compare<ThresholdRange>("thresholds", "range");
   compare<Evidence>("thresholds", "evidence");
   compare<Reserves>("thresholds", "reserves");
+  compare<ReserveGains>("thresholds", "reserve_gains");
+  compare<ReserveGain>("thresholds", "reserve_gain");
   compare<FlatView>("thresholds", "flat");
   compare<Validators>("thresholds", "validators");
 }

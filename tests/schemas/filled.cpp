@@ -163,6 +163,8 @@ ThresholdTable filled_table() {
   d.held_out = HeldOut{3, 0.001, 0.002, 4096};
   c.decisions = {d};
   c.reserves = {1, 2, 3, 4};
+  c.reserve_gains.varlen = ReserveGain{1.5e6, 0.5, 4, 3, 1 << 20, Axis::seq_len, 128, 8192};
+  c.reserve_gains.sel_pack = ReserveGain{2e6, 1.5, 5, 5, 1 << 10, Axis::context_len, 64, 64};
   const auto always = FlatValue::always(), never = FlatValue::never();
   c.flat = {FlatValue::from(1),
             never,

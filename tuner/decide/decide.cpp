@@ -1,6 +1,8 @@
 // The whole decision: rows in, one table out.
 #include "nsa/tuner/decide.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <future>
@@ -129,7 +131,17 @@ std::optional<ClassDecisions> class_of(const ClassRows& rows, std::vector<GroupR
     of_class.push_back(describe(*group.dense_break_even));
     result.dense_break_even = std::move(*group.dense_break_even);
   }
-  if (!result.decisions.empty()) result.reserves = reserves_of(rows, input.device, of_class);
+  if (!result.decisions.empty()) {
+    DecidedReserves decided = reserves_of(rows, input.device);
+    result.reserves = decided.reserves;
+    result.reserve_gains = decided.gains;
+    for (const auto& [path, gain] : {std::pair("varlen", &ReserveGains::varlen),
+                                     std::pair("packed", &ReserveGains::sel_pack)}) {
+      if (const auto& saved = decided.gains.*gain)
+        of_class.push_back(fmt::format("reserves for {} rows ({:.3g} MB) save {}", path,
+                                       1e-6 * static_cast<double>(saved->bytes), describe(*saved)));
+    }
+  }
   add_prefixed(to_string(rows.problem_class), of_class, notes);
   if (result.decisions.empty()) return std::nullopt;
   return result;

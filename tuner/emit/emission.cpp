@@ -7,6 +7,7 @@
 #include "by_flat_view.hpp"
 #include "compared.hpp"
 #include "decide/decision.hpp"
+#include "decide/tables/reserves.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
@@ -145,6 +146,40 @@ EmittedStage emitted(const Project& project, const SettledStage& settled, const 
   return result;
 }
 
+/// The path of selected attention that uses a workspace and runs at some length; none where another
+/// one runs at all of them.
+std::optional<SwitchTarget> user_of(const ProjectReserve& reserve, const Settlement& settled) {
+  const SettledStage* selected = settled.find(Stage::attend_selected);
+  if (!selected) return std::nullopt;
+  const auto uses = [&](SwitchTarget path) {
+    return std::ranges::find(reserve.paths, path) != reserve.paths.end();
+  };
+  if (uses(selected->setting->path)) return selected->setting->path;
+  const bool two_run = selected->minimum.length().has_value();
+  return two_run && uses(selected->setting->below) ? std::optional(selected->setting->below)
+                                                   : std::nullopt;
+}
+
+void add_reserve(const Project& project, const ProjectReserve& reserve, const ClassDecisions& of,
+                 const Settlement& settled, Emission& emission) {
+  const auto path = user_of(reserve, settled);
+  if (!path) return;
+  EmittedReserve emitted;
+  emitted.path = path_named(stage_of(project, Stage::attend_selected), *path).name;
+  for (const ProjectReserveSize& size : reserve.sizes) {
+    const auto value = of.reserves.*size.value;
+    if (!value) continue;
+    emitted.variables.emplace_back(size.variable);
+    emission.values[std::string(size.variable)] = std::to_string(std::min(*value, size.most));
+  }
+  if (emitted.variables.empty()) return;
+  if (const auto& gain = of.reserve_gains.*reserve.gain) {
+    emitted.measured = describe(*gain);
+    emitted.bytes = gain->bytes;
+  }
+  emission.reserves.push_back(std::move(emitted));
+}
+
 Emission emission_of(const Project& project, const ClassDecisions& of, const Device& device,
                      const std::string& executor, const Settlement& settled,
                      const PathTimes& times) {
@@ -165,11 +200,8 @@ Emission emission_of(const Project& project, const ClassDecisions& of, const Dev
     result.stages.push_back(std::move(stage));
   }
   std::ranges::sort(result.stages, {}, &EmittedStage::stage);
-  for (const ProjectReserve& reserve : project.reserves) {
-    const auto value = of.reserves.*reserve.value;
-    if (value && in_phase(reserve.phases, of.problem_class.phase))
-      result.values[std::string(reserve.variable)] = std::to_string(std::min(*value, reserve.most));
-  }
+  for (const ProjectReserve& reserve : project.reserves)
+    add_reserve(project, reserve, of, settled, result);
   if (device.backend == Backend::cpu)
     result.notes.push_back("decided on a CPU: says nothing of a GPU");
   return result;

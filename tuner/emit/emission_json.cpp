@@ -24,6 +24,15 @@ Json stage_json(const EmittedStage& stage) {
   return j;
 }
 
+Json reserve_json(const EmittedReserve& reserve) {
+  Json j = Json::object();
+  j["path"] = reserve.path;
+  j["variables"] = reserve.variables;
+  if (!reserve.measured.empty()) j["measured"] = reserve.measured;
+  if (reserve.bytes) j["bytes"] = *reserve.bytes;
+  return j;
+}
+
 }  // namespace
 
 Json emission_json(const Emission& e) {
@@ -39,6 +48,8 @@ Json emission_json(const Emission& e) {
   for (const auto& [name, value] : e.values) j["values"][name] = value;
   j["stages"] = Json::array();
   for (const EmittedStage& stage : e.stages) j["stages"].push_back(stage_json(stage));
+  j["reserves"] = Json::array();
+  for (const EmittedReserve& reserve : e.reserves) j["reserves"].push_back(reserve_json(reserve));
   j["notes"] = e.notes;
   return j;
 }

@@ -51,6 +51,15 @@ void add_stage(std::string& text, const EmittedStage& stage) {
   if (!stage.caution.empty()) comment(text, "  caution: " + stage.caution);
 }
 
+void add_reserve(std::string& text, const EmittedReserve& reserve) {
+  comment(text, fmt::format("workspace of {}, allocated ahead{}", reserve.path,
+                            reserve.bytes ? fmt::format(": {:.0f} MB",
+                                                        1e-6 * static_cast<double>(*reserve.bytes))
+                                          : ""));
+  comment(text, reserve.measured.empty() ? "  the file does not tell what that saves"
+                                         : "  saves " + reserve.measured);
+}
+
 }  // namespace
 
 std::string env_text(const Emission& e) {
@@ -65,6 +74,11 @@ std::string env_text(const Emission& e) {
     text += "\n";
     add_stage(text, stage);
     std::ranges::for_each(stage.variables, write);
+  }
+  for (const EmittedReserve& reserve : e.reserves) {
+    text += "\n";
+    add_reserve(text, reserve);
+    std::ranges::for_each(reserve.variables, write);
   }
   text += "\n";
   for (const std::string& note : e.notes) comment(text, note);

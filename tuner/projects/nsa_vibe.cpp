@@ -146,11 +146,16 @@ constexpr ProjectStage kStages[] = {{Stage::attention, kAttentionPaths, kAttenti
 constexpr ProjectStage kStagesOfUsers[] = {
     kStages[0], kStages[1], {Stage::ranges, kRangesPaths, kAdaptiveRanges}, kStages[3], kStages[4],
     kStages[5], kStages[6]};
-constexpr ProjectReserve kReserves[] = {
-    {"NSA_VARLEN_RESERVE_N", &Reserves::varlen_reserve_n, 1'000'000, kInPrefill},
-    {"NSA_VARLEN_RESERVE_K", &Reserves::varlen_reserve_k, 100'000'000, kInPrefill},
+constexpr ProjectReserveSize kVarlenSizes[] = {
+    {"NSA_VARLEN_RESERVE_N", &Reserves::varlen_reserve_n, 1'000'000},
+    {"NSA_VARLEN_RESERVE_K", &Reserves::varlen_reserve_k, 100'000'000}};
+constexpr ProjectReserveSize kPackSizes[] = {
     {"NSA_SEL_PACK_RESERVE_N", &Reserves::sel_pack_reserve_n, 100'000},
     {"NSA_SEL_PACK_RESERVE_L", &Reserves::sel_pack_reserve_l, 10'000}};
+constexpr SwitchTarget kVarlen[] = {varlen_v1, varlen_v2};
+constexpr SwitchTarget kPack[] = {packed};
+constexpr ProjectReserve kReserves[] = {{kVarlen, &ReserveGains::varlen, kVarlenSizes},
+                                        {kPack, &ReserveGains::sel_pack, kPackSizes}};
 // The trainer copies the first three into the environment; the last two are read by its threshold
 // tools alone.
 constexpr ProjectKey kKeys[] = {{"runtime.fa2_enabled", "NSA_USE_FA2", true},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "nsa/kernels/reserve_bytes.hpp"
@@ -31,16 +32,10 @@ ReserveNeed largest_need(const Rows& rows) {
   return need;
 }
 
-/// First launches of the variants that follow a reserve, with and without one.
-struct Benefit {
-  std::size_t problems = 0, better = 0;
-  double saved_ns = 0, share = 0;  // of a launch; medians over the problems
-
-  bool is_shown() const {
-    constexpr double kLeastShare = 0.05;
-    return problems >= 2 && 4 * better >= 3 * problems && share > kLeastShare;
-  }
-};
+bool is_shown(const ReserveGain& gain) {
+  constexpr double kLeastShare = 0.05;
+  return gain.problems >= 2 && 4 * gain.faster >= 3 * gain.problems && gain.share > kLeastShare;
+}
 
 /// One variant on one problem, by its reserve.
 struct FirstCalls {
@@ -48,7 +43,8 @@ struct FirstCalls {
   std::vector<double> launch_ns;
 };
 
-Benefit benefit_of(const Rows& rows, const std::string& coordinate) {
+/// First launches of the variants that follow a reserve, with and without one.
+ReserveGain gain_of(const Rows& rows, const std::string& coordinate, Axis axis) {
   std::map<std::pair<const Problem*, std::string>, FirstCalls> seen;
   for (const Observation* row : rows) {
     const auto reserve = std::ranges::find(
@@ -60,28 +56,31 @@ Benefit benefit_of(const Rows& rows, const std::string& coordinate) {
     calls.ns[reserve->second].push_back(static_cast<double>(*row->first_call_ns));
     calls.launch_ns.push_back(std::exp(row->log_ns));
   }
-  Benefit benefit;
+  ReserveGain gain;
+  gain.axis = axis;
+  std::set<std::int64_t> lengths;
   std::vector<double> saved, shares;
   for (auto& [of, calls] : seen) {
     if (calls.ns.size() < 2 || calls.ns.begin()->first != 0) continue;
     const double one = median(calls.ns.begin()->second) - median(calls.ns.rbegin()->second);
-    ++benefit.problems;
-    benefit.better += one > 0;
+    ++gain.problems;
+    gain.faster += one > 0;
+    lengths.insert(axis_value(*of.first, axis));
     saved.push_back(one);
     shares.push_back(one / median(calls.launch_ns));
   }
-  if (saved.empty()) return benefit;
-  benefit.saved_ns = median(std::move(saved));
-  benefit.share = median(std::move(shares));
-  return benefit;
+  if (saved.empty()) return gain;
+  gain.saved_ns = median(std::move(saved));
+  gain.share = median(std::move(shares));
+  gain.measured_from = *lengths.begin();
+  gain.measured_to = *lengths.rbegin();
+  return gain;
 }
 
-std::string words_of(const char* path, const Benefit& benefit, double bytes) {
-  return fmt::format(
-      "reserves for {} rows ({:.3g} MB) save {:.3g} ms of a first launch, {:.0f} % of a launch, "
-      "faster on {} of {} problems",
-      path, 1e-6 * bytes, 1e-6 * benefit.saved_ns, 100 * benefit.share, benefit.better,
-      benefit.problems);
+/// With what it takes; nothing where nothing is reserved.
+std::optional<ReserveGain> taking(ReserveGain gain, double bytes) {
+  gain.bytes = static_cast<std::int64_t>(bytes);
+  return gain.bytes > 0 ? std::optional(gain) : std::nullopt;
 }
 
 std::int64_t scaled(std::int64_t value, double factor) {
@@ -94,12 +93,13 @@ std::optional<std::int64_t> if_seen(std::int64_t value) {
 
 }  // namespace
 
-Reserves reserves_of(const ClassRows& rows, const Device& device, std::vector<std::string>& notes) {
+DecidedReserves reserves_of(const ClassRows& rows, const Device& device) {
+  const Axis axis = axis_of(Stage::attend_selected, rows.problem_class.phase);
   ReserveNeed need = largest_need(rows.rows);
-  const Benefit varlen_benefit = benefit_of(rows.rows, kReserveKeys);
-  const Benefit pack_benefit = benefit_of(rows.rows, kReserveRows);
-  if (!varlen_benefit.is_shown()) need.varlen_n = need.varlen_k = 0;
-  if (!pack_benefit.is_shown()) need.sel_pack_n = need.sel_pack_l = 0;
+  const ReserveGain varlen_gain = gain_of(rows.rows, kReserveKeys, axis);
+  const ReserveGain pack_gain = gain_of(rows.rows, kReserveRows, axis);
+  if (!is_shown(varlen_gain)) need.varlen_n = need.varlen_k = 0;
+  if (!is_shown(pack_gain)) need.sel_pack_n = need.sel_pack_l = 0;
   need.varlen_n = std::min(need.varlen_n, kMaxVarlenRows);
   need.varlen_k = std::min(need.varlen_k, kMaxVarlenTokens);
   need.sel_pack_n = std::min(need.sel_pack_n, kMaxPackRows);
@@ -118,13 +118,20 @@ Reserves reserves_of(const ClassRows& rows, const Device& device, std::vector<st
     if (pack > bound && need.sel_pack_n > 0)
       need.sel_pack_n = scaled(need.sel_pack_n, bound / pack);
   }
-  if (need.varlen_k > 0)
-    notes.push_back(words_of("varlen", varlen_benefit, bytes.varlen(need.varlen_n, need.varlen_k)));
-  if (need.sel_pack_n > 0)
-    notes.push_back(
-        words_of("packed", pack_benefit, bytes.packed(need.sel_pack_n, need.sel_pack_l)));
-  return {if_seen(need.varlen_n), if_seen(need.varlen_k), if_seen(need.sel_pack_n),
-          if_seen(need.sel_pack_l)};
+  return {{if_seen(need.varlen_n), if_seen(need.varlen_k), if_seen(need.sel_pack_n),
+           if_seen(need.sel_pack_l)},
+          {taking(varlen_gain, bytes.varlen(need.varlen_n, need.varlen_k)),
+           taking(pack_gain, bytes.packed(need.sel_pack_n, need.sel_pack_l))}};
+}
+
+std::string describe(const ReserveGain& gain) {
+  std::string text = fmt::format(
+      "{:.3g} ms of a first launch, {:.0f} % of a launch, faster on {} of {} problems; measured at "
+      "{} {}",
+      1e-6 * gain.saved_ns, 100 * gain.share, gain.faster, gain.problems, to_string(gain.axis),
+      gain.measured_from);
+  if (gain.measured_to > gain.measured_from) text += fmt::format(" to {}", gain.measured_to);
+  return text;
 }
 
 }  // namespace nsa::tuner

@@ -116,6 +116,24 @@ struct Reserves {
   bool operator==(const Reserves&) const = default;
 };
 
+/// What a reserve saves: first launches with it against those that grow their workspace.
+struct ReserveGain {
+  double saved_ns = 0;        // of a first launch, median over the problems
+  double share = 0;           // the same as a share of a launch (0.5 = half a launch)
+  std::int64_t problems = 0;  // measured with and without
+  std::int64_t faster = 0;    // of these: first launches that are faster with it
+  std::int64_t bytes = 0;     // that it takes
+  Axis axis = Axis::seq_len;
+  std::int64_t measured_from = 0, measured_to = 0;  // shortest and longest of these problems
+  bool operator==(const ReserveGain&) const = default;
+};
+
+/// By the workspace; none = it is not reserved.
+struct ReserveGains {
+  std::optional<ReserveGain> varlen, sel_pack;
+  bool operator==(const ReserveGains&) const = default;
+};
+
 /// What the flat view says of a length or of a switch: four things that a program must not mix up.
 struct FlatValue {
   enum class Kind : std::uint8_t { not_measured, never, always, from };
@@ -192,6 +210,7 @@ struct ClassDecisions {
   ProblemClass problem_class;
   std::vector<Decision> decisions;
   Reserves reserves;
+  ReserveGains reserve_gains;
   FlatView flat;
   std::optional<DenseBreakEven> dense_break_even;
   std::vector<ProjectTimes> projects;  // of other programs, for tune --emit --from

@@ -33,12 +33,21 @@ struct EmittedStage {
   std::optional<LengthLimit> up_to;    // beyond, another path is better; none: at all lengths
 };
 
+/// Workspace that the project allocates ahead for a path that runs.
+struct EmittedReserve {
+  std::vector<std::string> variables;
+  std::string path;      // in the program's words
+  std::string measured;  // what it saves, and at which lengths; "" = the file does not tell
+  std::optional<std::int64_t> bytes;  // that it takes
+};
+
 /// The settings of a project for one class.
 struct Emission {
   std::string project, of_class, device, executor, source;
   bool stand_ins = false;  // measured were rows of ours that stand in for the project's
   ProjectValues values;
   std::vector<EmittedStage> stages;
+  std::vector<EmittedReserve> reserves;
   std::vector<std::string> notes;
 };
 

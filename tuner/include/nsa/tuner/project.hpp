@@ -62,12 +62,19 @@ struct ProjectStage {
   std::span<const ProjectSetting> settings = {};
 };
 
-/// Workspace that the project allocates ahead; `most` is its own limit.
-struct ProjectReserve {
+/// A size of a workspace that the project allocates ahead; `most` is its own limit.
+struct ProjectReserveSize {
   std::string_view variable = {};
   std::optional<std::int64_t> Reserves::*value;
   std::int64_t most = 0;
-  unsigned phases = kInAllPhases;  // in which one of its paths grows it
+};
+
+/// A workspace that the project allocates ahead, and the paths of selected attention that use it:
+/// where none of them runs, it is memory that nobody needs.
+struct ProjectReserve {
+  std::span<const SwitchTarget> paths = {};
+  std::optional<ReserveGain> ReserveGains::*gain;
+  std::span<const ProjectReserveSize> sizes = {};
 };
 
 /// A key of the project's YAML and the variable that it stands for.

@@ -71,6 +71,21 @@ inline constexpr auto kFields<Reserves> =
                optional("sel_pack_reserve_l", &Reserves::sel_pack_reserve_l)};
 
 template <>
+inline constexpr auto kFields<ReserveGain> =
+    std::tuple{required("saved_ns", &ReserveGain::saved_ns),
+               required("share", &ReserveGain::share),
+               required("problems", &ReserveGain::problems),
+               required("faster", &ReserveGain::faster),
+               required("bytes", &ReserveGain::bytes),
+               required("axis", &ReserveGain::axis),
+               required("measured_from", &ReserveGain::measured_from),
+               required("measured_to", &ReserveGain::measured_to)};
+
+template <>
+inline constexpr auto kFields<ReserveGains> = std::tuple{
+    optional("varlen", &ReserveGains::varlen), optional("sel_pack", &ReserveGains::sel_pack)};
+
+template <>
 inline constexpr auto kFields<FlatView> =
     std::tuple{optional("sel_ranges_v2_min_s", &FlatView::sel_ranges_v2_min_s),
                optional("fa2_min_len_win", &FlatView::fa2_min_len_win),
@@ -114,6 +129,7 @@ inline constexpr auto kFields<ClassDecisions> =
     std::tuple{required("problem_class", &ClassDecisions::problem_class),
                required("decisions", &ClassDecisions::decisions),
                required("reserves", &ClassDecisions::reserves),
+               unless_default("reserve_gains", &ClassDecisions::reserve_gains),
                required("flat", &ClassDecisions::flat),
                optional("dense_break_even", &ClassDecisions::dense_break_even),
                unless_default("projects", &ClassDecisions::projects)};
