@@ -1,5 +1,6 @@
 #include "catch.hpp"
 #include "nsa/schemas/error.hpp"
+#include "nsa/tuner/count_text.hpp"
 #include "nsa/tuner/plan.hpp"
 
 using namespace nsa;
@@ -85,6 +86,17 @@ TEST_CASE("values of an axis may be written in capitals, and half a range is exp
   } catch (const InputError& error) {
     CHECK(std::string(error.what()).find("128:64k:x2") != std::string::npos);
   }
+}
+
+TEST_CASE("a range counts in whole numbers, also where a double skips some", "[tuner]") {
+  using Values = std::vector<std::string>;
+  CHECK(parse_range("9007199254740993:9007199254740995:+1") ==
+        Values{"9007199254740993", "9007199254740994", "9007199254740995"});
+  CHECK(parse_range("4611686018427387904:9223372036854775807:x2") == Values{"4611686018427387904"});
+  CHECK(parse_range("1:5:+3") == Values{"1", "4"});
+  CHECK(parse_range("-3:-1:+1") == Values{"-3", "-2", "-1"});
+  CHECK(parse_range("-9223372036854775808:-9223372036854775807:+9223372036854775807") ==
+        Values{"-9223372036854775808"});
 }
 
 TEST_CASE("variant options do not widen what the spec allows", "[tuner]") {

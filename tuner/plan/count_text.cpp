@@ -47,13 +47,16 @@ std::optional<std::vector<std::string>> parse_range(std::string_view text) {
   };
   if (*to < *from || !ends) refuse("must ascend: 128:65536:x2 or 1000:8000:+1000");
   std::vector<std::string> values;
-  for (double value = static_cast<double>(*from); value <= static_cast<double>(*to);
-       value = kind == 'x' ? value * static_cast<double>(*step)
-                           : value + static_cast<double>(*step)) {
+  std::int64_t value = *from;
+  while (true) {
     if (values.size() == kMaxValues) refuse("has over 4096 values");
-    values.push_back(std::to_string(static_cast<std::int64_t>(value)));
+    values.push_back(std::to_string(value));
+    std::int64_t next = 0;
+    const bool over = kind == 'x' ? __builtin_mul_overflow(value, *step, &next)
+                                  : __builtin_add_overflow(value, *step, &next);
+    if (over || next > *to) return values;
+    value = next;
   }
-  return values;
 }
 
 }  // namespace nsa::tuner
