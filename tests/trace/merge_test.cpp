@@ -336,4 +336,12 @@ TEST_CASE("doctor does not judge what is not on one time line", "[trace]") {
   CHECK(r.out.find("clocks of their own") != std::string::npos);
 }
 
+TEST_CASE("a trace that says nothing but that its job has no rank is refused", "[trace]") {
+  trace::JobMember member;
+  member.path = "r.json";
+  member.world_size = 0;
+  CHECK_THROWS_WITH(trace::expect_one_job(std::vector{member}),
+                    "r.json: says that it is rank 0 of 0");
+}
+
 }  // namespace nsa::test

@@ -41,9 +41,9 @@ void expect_one_world(const std::vector<JobMember>& members) {
       throw InputError(member.path + ": is of a job of " + std::to_string(*member.world_size) +
                        " ranks, and " + first->path + " of one of " +
                        std::to_string(*first->world_size) + "; give the ranks of one job");
-    if (member.rank.value_or(0) >= *member.world_size)
-      throw InputError(member.path + ": says that it is rank " + std::to_string(*member.rank) +
-                       " of " + std::to_string(*member.world_size));
+    if (const std::int64_t rank = member.rank.value_or(0); rank >= *member.world_size)
+      throw InputError(member.path + ": says that it is rank " + std::to_string(rank) + " of " +
+                       std::to_string(*member.world_size));
   }
 }
 
@@ -52,7 +52,7 @@ void expect_one_time(const std::vector<JobMember>& members) {
   for (const JobMember& member : members)
     if (member.last_ns && (!first || *member.last_ns < *first->last_ns)) first = &member;
   for (const JobMember& member : members) {
-    if (!member.first_ns || *member.first_ns - *first->last_ns <= kMostApartNs) continue;
+    if (!first || !member.first_ns || *member.first_ns - *first->last_ns <= kMostApartNs) continue;
     throw InputError(member.path + ": begins " + apart_text(*member.first_ns - *first->last_ns) +
                      " after the end of " + first->path +
                      ", so they are not of one job; give the ranks of one");
