@@ -41,7 +41,7 @@ std::vector<fs::path> json_files(const fs::path& folder) {
 }  // namespace
 
 std::optional<fs::path> pick_file(const fs::path& folder, const Device& device) {
-  const fs::path own = folder / device_file_name(device);
+  fs::path own = folder / device_file_name(device);
   std::error_code error;
   if (fs::is_regular_file(own, error)) return own;
   std::optional<fs::path> best;

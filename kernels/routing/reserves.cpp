@@ -60,7 +60,7 @@ Reserves reserves_of(const RouterState& state, const Problem& problem,
   for (const ReserveName& reserve : kReserves) {
     auto& value = result.*reserve.field;
     if (const auto set = environment.integer(reserve.name); set && *set >= 0) {
-      value = *set;
+      value = set;
     } else if (thresholds && thresholds->*reserve.field) {
       value = thresholds->*reserve.field;
     } else if (shipped) {

@@ -63,7 +63,7 @@ std::string commits_text(const Json& of) {
 }
 
 std::string state_text(const Json& series) {
-  const std::string state = series["state"].get<std::string>();
+  std::string state = series["state"].get<std::string>();
   if (state != "warming_up") return state;
   const auto nights = series["nights"].get<std::int64_t>();
   return fmt::format("{} ({}/{})", state, nights,

@@ -8,7 +8,7 @@
 
 namespace nsa::reports {
 std::string csv_cell(std::string_view text) {
-  const std::string cell = with_guard(text);
+  std::string cell = with_guard(text);
   if (cell.find_first_of("\",\r\n") == std::string::npos) return cell;
   std::string quoted = "\"";
   for (const char c : cell) {

@@ -79,7 +79,7 @@ std::string mfu_text(const Json& r) {
 std::string speed_text(const Json& r) {
   if (r.at("step_ns").empty()) return "";
   const bool training = r.contains("training");
-  const std::string speed =
+  std::string speed =
       fmt::format("  {}: first {} {}, then {} a step (median of {}), {:.0f} tok/s\n",
                   training ? "training" : "forward only", training ? "step" : "call",
                   format_ns(number(r, "first_call_ns")), format_ns(number(r, "median_step_ns")),

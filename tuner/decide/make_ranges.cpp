@@ -88,7 +88,9 @@ Assignment with_overtaken_end(const Side& side) {
   if (!next || side.chosen.undecided.back()) return assignment;
   constexpr double kTie = 0.02;  // log ratio
   const std::int64_t longest = side.points.back().at;
-  for (std::size_t i = assignment.size(); i-- > 0 && side.points[i].at == longest;) {
+  for (std::size_t left = assignment.size(); left > 0 && side.points[left - 1].at == longest;
+       --left) {
+    const std::size_t i = left - 1;
     const LengthRatios& point = side.points[i];
     if (point.usable[next->variant] &&
         point.excess[next->variant] < point.excess[assignment[i]] - kTie)

@@ -105,7 +105,8 @@ class Refiner {
   std::int64_t length_at(std::size_t i) const { return length_of(*series_.problems[i]); }
   std::string stages() const { return join_stages(group_.stages); }
 
-  void add(std::int64_t length, std::size_t like, std::vector<std::size_t> rivals, bool held_out) {
+  void add(std::int64_t length, std::size_t like, const std::vector<std::size_t>& rivals,
+           bool held_out) {
     auto problem = with_length(*series_.problems[like], length);
     if (!problem || rivals.empty()) return;
     if (!known_.insert(stages() + Json(*problem).dump()).second) return;
@@ -194,7 +195,7 @@ class Refiner {
         all.push_back(v);
     }
     std::ranges::sort(all);
-    add(middle_of(below, above), i - 1, std::move(all), false);
+    add(middle_of(below, above), i - 1, all, false);
   }
   /// Half way on the axis that ratios are smooth over.
   static std::int64_t middle_of(std::int64_t below, std::int64_t above) {
@@ -233,9 +234,9 @@ class Refiner {
     const std::size_t last = series_.points.size() - 1;
     const std::int64_t length = length_at(last);
     if (group_.axis == Axis::row_len || 2 * length > kFurthest * longest_of_spec_) return;
-    std::vector<std::size_t> open = open_rivals(last);
+    const std::vector<std::size_t> open = open_rivals(last);
     if (open.size() < 2) return;
-    add(2 * length, last, std::move(open), false);
+    add(2 * length, last, open, false);
   }
 
   /// The choice of the longest length, and those within reach of it whose order is another one, or

@@ -83,7 +83,7 @@ void play_world(const std::string& script) {
   playback::Player player(playback::load_world(script));
   for (std::string line; std::getline(std::cin, line);) {
     const auto reply = player.answer(line);
-    if (!reply || !(std::cout << *reply << std::endl)) break;
+    if (!reply || !(std::cout << *reply << '\n' << std::flush)) break;
   }
 }
 

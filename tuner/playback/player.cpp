@@ -59,7 +59,7 @@ std::optional<std::string> Player::answer(const std::string& line) {
 
 /// Hello says more than other workers do: that its clock is virtual, and what is declared.
 std::string Player::line_of(const worker::Reply& reply) const {
-  const std::string line = worker::encode(reply);
+  std::string line = worker::encode(reply);
   if (!std::holds_alternative<worker::HelloReply>(reply)) return line;
   Json hello = Json::parse(line);
   hello["simulated"] = world_.simulated;

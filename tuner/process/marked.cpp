@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -56,9 +57,11 @@ bool holds(int file, const char* entry) {
 bool kill_if_marked(int proc, const char* name, const char* entry) {
   const pid_t pid = pid_of(name);
   if (pid <= 1 || pid == getpid()) return false;
+  constexpr char kEnviron[] = "/environ";
   char path[64];
-  std::strcpy(path, name);
-  std::strcat(path, "/environ");
+  const std::size_t length = std::strlen(name);
+  if (length > sizeof path - sizeof kEnviron) return false;
+  std::copy_n(kEnviron, sizeof kEnviron, std::copy_n(name, length, path));
   const int file = openat(proc, path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return false;  // of another user, or gone
   const bool marked = holds(file, entry);

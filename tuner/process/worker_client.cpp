@@ -147,7 +147,7 @@ Answer<worker::Reply> WorkerClient::answer_to(std::int64_t id, const std::string
       return bad(doing, fmt::format("id {} instead of {}", id_of(*reply).value_or(0), id),
                  *line.reply);
     const auto* failed = std::get_if<worker::FailedReply>(&*reply);
-    if (!failed) return {std::move(*reply), Outcome::ok, "", false};
+    if (!failed) return {std::move(reply), Outcome::ok, "", false};
     // After an illegal access every call to CUDA fails: the next variant needs a new process.
     if (failed->status == Outcome::crashed)
       return passed_on<worker::Reply>(lost(failed->status, failed->reason));
@@ -214,19 +214,19 @@ Answer<worker::VerifiedReply> WorkerClient::ask(worker::VerifyRequest request,
 }
 Answer<worker::MeasuredReply> WorkerClient::ask(worker::MeasureRequest request,
                                                 const std::string& doing, double deadline_s) {
-  return call<worker::MeasuredReply>(std::move(request), doing, deadline_s);
+  return call<worker::MeasuredReply>(request, doing, deadline_s);
 }
 Answer<worker::TracedReply> WorkerClient::ask(worker::TraceRequest request,
                                               const std::string& doing, double deadline_s) {
-  return call<worker::TracedReply>(std::move(request), doing, deadline_s);
+  return call<worker::TracedReply>(request, doing, deadline_s);
 }
 Answer<worker::CountedReply> WorkerClient::ask(worker::CountRequest request,
                                                const std::string& doing, double deadline_s) {
-  return call<worker::CountedReply>(std::move(request), doing, deadline_s);
+  return call<worker::CountedReply>(request, doing, deadline_s);
 }
 Answer<worker::ReleasedReply> WorkerClient::ask(worker::ReleaseRequest request,
                                                 const std::string& doing, double deadline_s) {
-  return call<worker::ReleasedReply>(std::move(request), doing, deadline_s);
+  return call<worker::ReleasedReply>(request, doing, deadline_s);
 }
 
 /// What a worker still says after its last answer.

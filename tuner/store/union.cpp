@@ -69,8 +69,7 @@ std::string equality(const Table& table, const Columns& columns) {
     left.push_back("o." + column);
     right.push_back("i." + column);
   }
-  const std::string equal =
-      fmt::format("({}) IS ({})", fmt::join(left, ", "), fmt::join(right, ", "));
+  std::string equal = fmt::format("({}) IS ({})", fmt::join(left, ", "), fmt::join(right, ", "));
   if (table.name != std::string_view("measurement")) return equal;
   return equal + " AND (o.samples IS i.samples OR length(o.samples) = 0 OR length(i.samples) = 0)";
 }

@@ -124,9 +124,8 @@ std::string gap_text(const TraceEvidence& t, const Gap& gap) {
 /// The path knows better than the intersection of intervals where it is known which stream waits
 /// for which.
 Gain exposed_gain(const TraceEvidence& t, const OneGpu& worst) {
-  const Gain exposed =
-      gain_in(t, worst.gpu.exposed_comm_ns,
-              "time in which communication runs and no computation" + on_gpu(worst));
+  Gain exposed = gain_in(t, worst.gpu.exposed_comm_ns,
+                         "time in which communication runs and no computation" + on_gpu(worst));
   if (t.summary.exposed_comm_doubt().empty())
     return path_gain(t, "collective", exposed, "communication");
   return exposed;

@@ -72,7 +72,7 @@ std::vector<std::size_t> partition_at(double price, std::span<const double> data
 std::vector<std::size_t> best_partition(std::span<const double> data, double noise, double alpha) {
   if (data.size() < 2 * kLeastLevel || noise <= 0) return {};
   const double price = price_of_step(data.size(), alpha) * noise * noise;
-  const std::vector<std::size_t> steps = partition_at(price, data);
+  std::vector<std::size_t> steps = partition_at(price, data);
   const double rho = steps.empty() ? 0 : autocorrelation(less_levels(data, steps), noise);
   if (rho <= 0) return steps;
   // From the variance of differences to that of nights, and to that of means of many.

@@ -53,7 +53,7 @@ TextTable rows(const Collectives& all, std::size_t top) {
     table.add_row({row.collective, row.transport, row.group.empty() ? "-" : printable(row.group),
                    row.group_size ? std::to_string(*row.group_size) : "-", bytes(row.bytes),
                    format_tokens(row.count), ns(row.total_ns),
-                   row.wait_ns ? bound(">= ", ns(*row.wait_ns)) : "-",
+                   row.wait_ns ? bound(">= ", ns(row.wait_ns)) : "-",
                    bound("<= ", ns(row.median_transfer_ns.value_or(row.median_ns))),
                    ns(row.median_spread_ns), rate(row.median_algorithm_gb_per_s, row.bounds()),
                    rate(row.median_bus_gb_per_s, row.bounds())});

@@ -85,7 +85,7 @@ TextTable lines(const CriticalPath& path, std::size_t top) {
 }  // namespace
 
 std::string what_if_text(const trace::WhatIf& one) {
-  const std::string name = printable(one.name);
+  std::string name = printable(one.name);
   if (one.what == "kernel") return name;
   if (one.what == "python_line") return "what the host does at " + name;
   if (!name.empty()) return "waits in " + name;

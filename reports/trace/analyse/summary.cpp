@@ -62,7 +62,7 @@ void hide_kernels(Summary& out) {
 
 /// Counts of all operations; those of a single device are known already.
 GpuSums sums_of_all(const TraceContext& context, const std::vector<DeviceSummary>& devices) {
-  if (devices.size() == 1) return devices.front().gpu;
+  if (devices.size() == 1) return static_cast<const GpuSums&>(devices.front().gpu);
   return sums_of(context, all_ops(context.trace));
 }
 

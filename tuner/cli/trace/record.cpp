@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -42,7 +43,7 @@ struct RecordOptions {
 };
 
 std::string milliseconds(const char* flag, const std::string& text) {
-  return std::to_string(static_cast<std::uint64_t>(parse_duration(flag, text) * 1000 + 0.5));
+  return std::to_string(std::llround(parse_duration(flag, text) * 1000));
 }
 
 void add_window(const RecordOptions& o, probes::Variables& out) {

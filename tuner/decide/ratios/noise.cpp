@@ -141,7 +141,7 @@ double inflation_of(const std::vector<Ratio>& controls, const PooledNoise& poole
 
 }  // namespace
 
-double centre_of(std::vector<double> values) {
+double centre_of(const std::vector<double>& values) {
   const double middle = median(values);
   if (values.size() < kFew) return middle;
   return clipped_centre(values, middle, kReach * kToSigma * median_deviation(values, middle));
@@ -169,7 +169,7 @@ std::optional<Ratio> ratio_of(const ByProcess& ratios) {
   }
   if (centres.empty()) return std::nullopt;
   // Of all rounds: two of a process cannot outvote a third that a clock step went through.
-  result.value = centre_of(std::move(all));
+  result.value = centre_of(all);
   const auto rounds = static_cast<double>(result.rounds);
   result.even_processes = rounds * rounds / rounds_squared;
   const bool even = rounds_squared * static_cast<double>(centres.size()) == rounds * rounds;

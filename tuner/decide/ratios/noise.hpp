@@ -17,7 +17,7 @@ inline const double kOutOfReach = std::log(2.0);
 
 /// A robust centre: the median of a few values, of more the mean of what lies near it (Huber's
 /// estimator, one step). Not empty.
-double centre_of(std::vector<double> values);
+double centre_of(const std::vector<double>& values);
 
 /// One ratio: its estimate, and what its own rounds and processes say of its noise.
 struct Ratio {

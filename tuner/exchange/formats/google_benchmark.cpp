@@ -82,7 +82,8 @@ Imported own_rows(const Tree& file, const Tree& header, const std::string& where
     std::vector<std::int64_t> times;
     do {
       if (!failed(list[i])) times.push_back(real_time(list[i], where));
-    } while (++i < list.size() && !find(list[i], kOwnKey));
+      ++i;
+    } while (i < list.size() && !find(list[i], kOwnKey));
     for (Measurement& row : rows_of_own(own, times, where)) imported.rows.push_back(std::move(row));
   }
   return imported;

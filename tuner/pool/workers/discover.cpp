@@ -191,7 +191,8 @@ class Describer {
     }
     if (clients_[w] && clients_[w]->alive()) return true;
     if (clients_[w] && ++losses_[w] >= kMaxLosses) return false;
-    if (open_ && (clients_[w] = open_->take(w, device_.id))) {
+    if (open_) clients_[w] = open_->take(w, device_.id);
+    if (open_ && clients_[w]) {
       clients_[w]->tell_when_slow(patience_.reporter());
       unasked_.insert(w);
       return true;

@@ -93,7 +93,7 @@ std::string joined_stages(const std::vector<std::string>& stages) {
 }
 
 std::string variant_id(const VariantId& variant) {
-  const std::string text = to_string(variant);
+  std::string text = to_string(variant);
   if (is_named_by(text, variant)) return text;
   return text + "#" +
          hash_hex(joined_stages(variant.stages) + "/" + variant.name + "/" +

@@ -155,7 +155,8 @@ void unpack(std::span<const unsigned char> blob, std::vector<ProcessTimes>& proc
 }
 
 void put(SQLite::Database& db, const std::string& run_id, const SeriesReader::SeriesByKey& series) {
-  const Columns of_key = key_columns(), of_series = columns_of<KeptSeries>();
+  const Columns of_key = key_columns();
+  const Columns& of_series = columns_of<KeptSeries>();
   SQLite::Statement insert(db, "INSERT INTO run_series (run_id, " + of_key.names + ", " +
                                    of_series.names + ", processes) VALUES (?," + of_key.parameters +
                                    "," + of_series.parameters + ",?)");

@@ -18,8 +18,9 @@ class NamePool {
   NamePool() { intern(""); }
   NamePool(const NamePool&) = delete;
   NamePool& operator=(const NamePool&) = delete;
-  NamePool(NamePool&&) = default;
-  NamePool& operator=(NamePool&&) = default;
+  // A deque that is moved from allocates anew: no memory for that ends the program.
+  NamePool(NamePool&&) noexcept = default;
+  NamePool& operator=(NamePool&&) noexcept = default;
 
   /// The number of the text, a new one where it is new.
   NameId intern(std::string_view text);
