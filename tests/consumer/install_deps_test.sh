@@ -16,7 +16,8 @@ run() { PATH="$work/bin:$PATH" "$work/repo/scripts/install_deps" "$@"; }
 fake apt-get "echo \"apt-get \$*\" >>'$work/calls'; exit 1"
 fake sudo 'exit 1'
 fake nvcc 'exit 1'  # a machine with the CUDA toolkit
-# fake_wheel FOLDER VERSION: headers that were fetched before
+fake uname 'echo x86_64'
+# fake_wheel FOLDER VERSION: what was fetched before
 fake_wheel() { mkdir -p "$work/repo/.deps/$1"; echo "$2" >"$work/repo/.deps/$1/version"; }
 
 # Nothing is installed.
@@ -27,7 +28,11 @@ for package in cmake libsqlitecpp-dev catch2 libhwy-dev clang-16; do
 done
 grep -q 'if it can be had: .*clang-format' <<<"$out" || fail "clang-format is not optional: $out"
 grep -q 'headers of valijson' <<<"$out" || fail "valijson is not named: $out"
-grep -q 'headers of cudnn_frontend flashinfer by pip' <<<"$out" || fail "no wheels: $out"
+grep -q 'would fetch by pip: cudnn_frontend flashinfer clang_tidy$' <<<"$out" || fail "no wheels: $out"
+! run --dry-run | grep clang_tidy || fail "clang-tidy without --check"
+fake uname 'echo aarch64'
+! run --check --dry-run | grep clang_tidy || fail "a clang-tidy for another architecture"
+fake uname 'echo x86_64'
 [[ ! -e $work/calls ]] || fail "a dry run called: $(cat "$work/calls")"
 
 # One package is missing.
@@ -43,6 +48,21 @@ out=$(run </dev/null 2>&1) || status=$?
 grep -q 'apt-get install catch2' <<<"$out" || fail "no advice without rights: $out"
 [[ ! -e $work/calls ]] || fail "without rights it called: $(cat "$work/calls")"
 
+# A package that the release does not have costs no other one.
+fake id 'echo 0'
+fake dpkg-query 'shift 2; for p; do case $p in clang-format|chromium) ;; *) echo "installed $p" ;; esac; done'
+fake apt-get "echo \"apt-get \$*\" >>'$work/calls'; [[ \$* != *clang-format* ]]"
+mkdir -p "$work/repo/.deps/valijson/include/valijson"
+touch "$work/repo/.deps/valijson/include/valijson/validator.hpp"
+fake_wheel cudnn_frontend 1.32.0
+fake_wheel flashinfer 0.5.3
+fake_wheel clang_tidy 22.1.8
+out=$(run --check)
+grep -qx 'install_deps: left out, apt-get failed: clang-format' <<<"$out" || fail "not told that it is left out: $out"
+grep -q 'install .* chromium$' "$work/calls" || fail "chromium was left out, too: $(cat "$work/calls")"
+rm -r "$work/calls" "$work/repo/.deps/valijson"
+fake id 'echo 1000'
+
 # Everything is there: nothing is called.
 fake dpkg-query 'shift 2; for p; do echo "installed $p"; done'
 mkdir -p "$work/repo/.deps/valijson/include/valijson"
@@ -50,7 +70,7 @@ touch "$work/repo/.deps/valijson/include/valijson/validator.hpp"
 fake_wheel cudnn_frontend 1.32.0
 fake_wheel flashinfer 0.0.1
 out=$(run --check --dry-run)
-[[ $out == "install_deps: would fetch the headers of flashinfer by pip" ]] || fail "old: $out"
+[[ $out == "install_deps: would fetch by pip: flashinfer" ]] || fail "old: $out"
 fake_wheel flashinfer 0.5.3
 out=$(run --check)
 [[ $out == "install_deps: everything is there" ]] || fail "not everything: $out"
@@ -62,6 +82,21 @@ fake python3 'while [[ $# -gt 0 ]]; do [[ $1 == -d ]] && echo no wheel >"$2/x.wh
 out=$(run --check 2>&1) || fail "a wrong wheel ended with $?"
 grep -q 'left out' <<<"$out" || fail "a wrong wheel was taken: $out"
 [[ $(<"$work/repo/.deps/flashinfer/version") == 0.0.1 ]] || fail "a wrong wheel was unpacked"
+
+# A program out of a wheel can be run afterwards, and its licence is none of what a package contains.
+fake_wheel flashinfer 0.5.3
+rm -r "$work/repo/.deps/clang_tidy"
+fake sha256sum ''
+fake python3 'if [[ $2 == zipfile ]]; then
+  mkdir -p "$5/clang_tidy/data/bin" "$5/x.dist-info/licenses"
+  touch "$5/x.dist-info/licenses/LICENSE.md"
+  echo "echo it runs" >"$5/clang_tidy/data/bin/clang-tidy"
+fi'
+run --check >/dev/null || fail "a wheel with a program ended with $?"
+[[ $("$work/repo/.deps/clang_tidy/llvm/bin/clang-tidy") == "it runs" ]] || fail "the program of a wheel does not run"
+[[ ! -e $work/repo/.deps/clang_tidy/LICENSE.md ]] || fail "the licence of a program that is no part of a package"
+out=$(run --check)
+[[ $out == "install_deps: everything is there" ]] || fail "fetched, and not everything: $out"
 
 status=0
 run --nonsense >/dev/null 2>&1 || status=$?
