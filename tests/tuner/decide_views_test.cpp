@@ -253,10 +253,10 @@ TEST_CASE("what saves nothing is not reserved, and what does is said", "[decide]
   std::string said;
   CHECK(reserves_from(first_launches("reserve_keys", need, 1'900'000, 1'000'000), {}, &said)
             .varlen_reserve_k == 50'000);
-  CHECK(
-      said ==
-      "0.9 ms of a first launch, 90 % of a launch, faster on 2 of 2 problems; measured at seq_len "
-      "1024 to 4096");
+  CHECK(said ==
+        "0.9 ms of a first launch, 0.9 times what a launch takes, faster on 2 of 2 problems; "
+        "measured at seq_len "
+        "1024 to 4096");
   // 3 % of a launch; slower with it; on one problem only; not measured with one at all
   CHECK(reserves_from(first_launches("reserve_keys", need, 1'030'000, 1'000'000), {}) ==
         nsa::Reserves{});

@@ -141,7 +141,7 @@ TEST_CASE("controls far apart are noise once the spread of the run is known", "[
   CHECK(spread.noise(200, 100).empty());  // nothing to compare with
   for (int i = 0; i < 8; ++i) spread.add(100 + i % 2, 100);
   CHECK(spread.noise(104, 100).empty());
-  CHECK(contains(spread.noise(200, 100), "the A/A control is 69.3 % apart"));
+  CHECK(contains(spread.noise(200, 100), "the A/A control differs by 69.3 %"));
   CHECK_FALSE(spread.noise(100, 200).empty());
   for (int i = 0; i < 9; ++i) spread.add(110, 100);
   CHECK(spread.noise(200, 100).empty());  // the run is that noisy

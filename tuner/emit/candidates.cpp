@@ -78,8 +78,13 @@ bool better(const SettledStage& a, const SettledStage& b) {
   return std::tuple(!a.exact, a.loss, !a.keeps) < std::tuple(!b.exact, b.loss, !b.keeps);
 }
 
+/// A point that a file tells may stand for several problems.
+std::int64_t longest_of(const PathPoint& point) { return std::max(point.at, point.last); }
+
 std::int64_t longest_of(const std::vector<PathPoint>& points) {
-  return points.empty() ? 0 : std::ranges::max(points, {}, &PathPoint::at).at;
+  std::int64_t longest = 0;
+  for (const PathPoint& point : points) longest = std::max(longest, longest_of(point));
+  return longest;
 }
 
 /// A path of `measured` whose work grows by a lower order than that of the path which runs beyond

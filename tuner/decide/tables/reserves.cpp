@@ -126,9 +126,9 @@ DecidedReserves reserves_of(const ClassRows& rows, const Device& device) {
 
 std::string describe(const ReserveGain& gain) {
   std::string text = fmt::format(
-      "{:.3g} ms of a first launch, {:.0f} % of a launch, faster on {} of {} problems; measured at "
-      "{} {}",
-      1e-6 * gain.saved_ns, 100 * gain.share, gain.faster, gain.problems, to_string(gain.axis),
+      "{:.3g} ms of a first launch, {:.2g} times what a launch takes, faster on {} of {} problems; "
+      "measured at {} {}",
+      1e-6 * gain.saved_ns, gain.share, gain.faster, gain.problems, to_string(gain.axis),
       gain.measured_from);
   if (gain.measured_to > gain.measured_from) text += fmt::format(" to {}", gain.measured_to);
   return text;
