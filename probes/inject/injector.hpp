@@ -30,9 +30,6 @@ class Injector {
   /// Null before start() and in a child that was forked.
   static Injector* get();
 
-  bool is_step(std::string_view name) const {
-    return is_step_name(name, request_.window.step_name);
-  }
   /// The program uses NVTX.
   void nvtx_comes_in() {
     if (tracer_) tracer_->record_markers();
@@ -69,6 +66,10 @@ class Injector {
   void count_call(const probes::cupti::Tracer::CallEvent& event);
   void enter_at_call(Phase phase, const probes::cupti::Tracer::CallEvent& event);
   void on_kernel(const probes::cupti::Tracer::CallEvent& event);
+  bool is_step(std::string_view name) const {
+    return is_step_name(name, request_.window.step_name);
+  }
+  bool bounds_step(std::string_view name) const;
   bool marks_steps_elsewhere() const {
     return step_source_ == StepSource::hook || !request_.window.step_kernel.empty();
   }

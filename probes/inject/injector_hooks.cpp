@@ -60,9 +60,10 @@ void Injector::note_hooks() {
   const bool is_python = dlsym(RTLD_DEFAULT, "Py_IsInitialized") != nullptr;
   if (!wanted || !*wanted || !is_python) return;
   if (!ranges.attached())
-    return spool_.note(spool::NoteWhat::information,
-                       "no hook came into this Python: it has not imported torch, or was started "
-                       "without its environment or site (-I, -E, -S); modules have no ranges");
+    return spool_.note(
+        spool::NoteWhat::information,
+        "the hook was not loaded into this Python: it has not imported torch, or was started "
+        "without its environment or site (-I, -E, -S); modules have no ranges");
   const double cost_ns = ranges.cost_ns() * static_cast<double>(ranges.calls());
   const auto span_ns = static_cast<double>(ranges.calls_span_ns());
   std::array<char, 160> text{};
@@ -88,7 +89,7 @@ void Injector::note_stacks() {
   const PythonStacks& stacks = PythonStacks::get();
   if (stacks.failed())
     return spool_.note(spool::NoteWhat::information,
-                       "no lines of Python: this version does not let itself be asked for them");
+                       "no lines of Python: this version offers no way to ask for them");
   if (stacks.taken() == 0) return;
   const auto taken = static_cast<double>(stacks.taken());
   const auto taking_ns = static_cast<double>(stacks.taking_ns());

@@ -87,8 +87,14 @@ void Injector::end_tracing() {
   tracer_->stop();
 }
 
+/// Whether a range with that name begins or ends a step: one inside of another, as of a batch in
+/// its step, does not.
+bool Injector::bounds_step(std::string_view name) const {
+  return is_step(name) && !is_open([this](std::string_view outer) { return is_step(outer); });
+}
+
 void Injector::range_begins(std::string_view name) {
-  if (!is_step(name)) return;
+  if (!bounds_step(name)) return;
   const std::lock_guard lock(phase_mutex_);
   if (marks_steps_elsewhere()) return;  // the range is recorded all the same
   step_source_ = StepSource::ranges;
@@ -121,7 +127,7 @@ void Injector::sends(std::string_view name, const Sent& sent) {
 
 void Injector::range_closes(const void* domain, std::string_view name) {
   if (timer_) timer_->close(domain);
-  if (!is_step(name)) return;
+  if (!bounds_step(name)) return;
   const std::lock_guard lock(phase_mutex_);
   if (marks_steps_elsewhere()) return;
   if (request_.window.kind == WindowKind::steps && phase_of(request_.window, steps_) == Phase::done)

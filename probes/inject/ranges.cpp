@@ -103,6 +103,13 @@ void push_range(const void* domain, std::string_view name) {
 
 std::string pop_range(const void* domain) { return pop_range(ranges_of_this_thread(), domain); }
 
+bool is_open(const std::function<bool(std::string_view)>& fits) {
+  const ThreadRanges thread = ranges_of_this_thread();
+  if (!thread) return false;
+  const std::lock_guard lock(thread->mutex);
+  return std::ranges::any_of(thread->open, fits, &OpenRanges::Range::name);
+}
+
 std::string innermost_range() {
   const ThreadRanges thread = ranges_of_this_thread();
   if (!thread) return {};

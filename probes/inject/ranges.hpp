@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ std::string pop_range(const ThreadRanges& of, const void* domain);
 void push_range(const void* domain, std::string_view name);
 /// The name of the range that ends; empty where none was open.
 std::string pop_range(const void* domain);
+/// Whether this thread has an open range whose name fits.
+bool is_open(const std::function<bool(std::string_view)>& fits);
 /// The name of this thread's innermost open range; empty without one.
 std::string innermost_range();
 /// "thread 123: step 3 > attend_selected", a line for each thread with open ranges.

@@ -142,6 +142,13 @@ TEST_CASE("what NCCL says of its messages is in the recording, and its ranges en
   }
 }
 
+TEST_CASE("a range inside of a step is no step of its own, whatever its name", "[probes]") {
+  const Folder folder;
+  const auto counts = count_names(run_held(
+      folder, "NSATUNE_TRACE_WINDOW=steps NSATUNE_TRACE_SKIP=1 NSATUNE_TRACE_COUNT=2", "nested"));
+  CHECK(counts == std::map<std::string, int>{{"train_step", 2}, {"batch", 6}});
+}
+
 TEST_CASE("ranges by events keep to the window, where it can be followed", "[probes]") {
   const Folder steps, calls;
   const auto of_steps = count_names(

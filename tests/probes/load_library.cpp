@@ -1,5 +1,5 @@
 // Loads the injected library as the driver would, and ends: load_library LIBRARY
-// [return|_exit|fork|nvtx|nccl]
+// [return|_exit|fork|nvtx|nested|nccl]
 #include <dlfcn.h>
 #include <nvtx3/nvToolsExt.h>
 #include <nvtx3/nvToolsExtPayload.h>
@@ -24,6 +24,18 @@ void open_and_close_ranges() {
     nvtxRangeEnd(nvtxRangeStartA("from here to there"));
     nvtxMarkA("a mark");
     nvtxDomainRangePop(domain);
+    nvtxRangePop();
+  }
+}
+
+/// Steps with ranges in them whose names say step as well.
+void open_ranges_of_batches() {
+  for (int step = 0; step < 5; ++step) {
+    nvtxRangePushA("train_step");
+    for (int batch = 0; batch < 3; ++batch) {
+      nvtxRangePushA("batch");
+      nvtxRangePop();
+    }
     nvtxRangePop();
   }
 }
@@ -93,6 +105,7 @@ int main(int argc, char** argv) {
     _exit(7);
   }
   if (end == "nvtx") open_and_close_ranges();
+  if (end == "nested") open_ranges_of_batches();
   if (end == "nccl") talk_as_nccl();
   if (end == "fork") {  // a child that ends by its exit handlers writes nothing of its own
     const pid_t child = fork();
