@@ -1,6 +1,9 @@
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -85,9 +88,32 @@ TEST_CASE("a file that is not finished leaves what was there and nothing else", 
   {
     WholeFile file(folder.file("f"));
     file.write("half");
-    CHECK(folder.entries() == 2);
+    CHECK(read_text_file(folder.file("f")) == "before");
   }
   CHECK(read_text_file(folder.file("f")) == "before");
+  CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a process that is killed while it writes leaves what was there", "[schemas]") {
+  const Folder folder;
+  write_text_file(folder.file("f"), "before");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    WholeFile file(folder.file("f"));
+    file.write("half");
+    raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFSIGNALED(status));
+  CHECK(read_text_file(folder.file("f")) == "before");
+  const int nameless = open(folder.path.c_str(), O_WRONLY | O_TMPFILE, 0600);
+  if (nameless < 0) {
+    WARN("skipped: " << folder.path.string() << " has no files without a name");
+    return;
+  }
+  close(nameless);
   CHECK(folder.entries() == 1);
 }
 

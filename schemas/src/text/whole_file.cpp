@@ -37,13 +37,29 @@ fs::path target_of(const std::string& path) {
   return target;
 }
 
+std::string folder_of(const std::string& path) {
+  const fs::path folder = fs::path(path).parent_path();
+  return folder.empty() ? "." : folder.string();
+}
+
+std::string link_of(int descriptor) { return "/proc/self/fd/" + std::to_string(descriptor); }
+
+/// A new file in the folder that has no name, so that it goes with this process; -1 where the file
+/// system has none, or nothing could give it a name later.
+int open_nameless(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor < 0 || ::access(link_of(descriptor).c_str(), F_OK) == 0) return descriptor;
+  ::close(descriptor);
+  return -1;
+}
+
 }  // namespace
 
 void refuse_planted_link(const std::string& name) {
   const fs::path path(name);
   struct stat link {
   }, folder{};
-  const std::string parent = path.has_parent_path() ? path.parent_path().string() : ".";
+  const std::string parent = folder_of(name);
   if (::lstat(path.c_str(), &link) != 0 || !S_ISLNK(link.st_mode)) return;
   if (::stat(parent.c_str(), &folder) != 0) return;
   const bool shared = (folder.st_mode & S_ISVTX) && (folder.st_mode & S_IWOTH);
@@ -68,9 +84,13 @@ WholeFile::WholeFile(std::string path)
   const auto status = fs::status(target_, ignored);
   if (fs::exists(status) && !fs::is_regular_file(status))
     throw InputError(path_ + ": is not a regular file; name another output");
-  temporary_ = target_ + "." + make_uuid().substr(0, 8) + ".tmp";
-  descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail();
+  descriptor_ = open_nameless(folder_of(target_));
+  if (descriptor_ < 0) {
+    const std::string name = name_beside();
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) fail();
+    temporary_ = name;
+  }
   struct stat old {};
   if (::stat(target_.c_str(), &old) == 0) ::fchmod(descriptor_, old.st_mode & 07777);
 }
@@ -78,6 +98,10 @@ WholeFile::WholeFile(std::string path)
 WholeFile::~WholeFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+std::string WholeFile::name_beside() const {
+  return target_ + "." + make_uuid().substr(0, 8) + ".tmp";
 }
 
 void WholeFile::fail() const {
@@ -99,6 +123,13 @@ void WholeFile::write(std::string_view bytes) {
 
 void WholeFile::finish() {
   if (::fsync(descriptor_) != 0) fail();
+  if (temporary_.empty()) {  // a link cannot take the place of what is there: a rename can
+    const std::string name = name_beside();
+    if (::linkat(AT_FDCWD, link_of(descriptor_).c_str(), AT_FDCWD, name.c_str(),
+                 AT_SYMLINK_FOLLOW) != 0)
+      fail();
+    temporary_ = name;
+  }
   if (::close(std::exchange(descriptor_, -1)) != 0) fail();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail();
   temporary_.clear();

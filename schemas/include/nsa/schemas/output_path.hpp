@@ -14,9 +14,11 @@ void refuse_database(const std::string& path);
 /// for its own opens.
 void refuse_planted_link(const std::string& path);
 
-/// Bytes go to a temporary file beside `path`, which takes its name when all are there. Until then
-/// what stood there before stays, and without finish() nothing is left. A link stays, and the file
-/// that it leads to is written; a file that was there keeps its mode.
+/// Bytes go to a temporary file in the folder of `path`, which takes its name when all are there.
+/// Until then what stood there before stays, and without finish() nothing is left: not of a process
+/// that was killed either, where the file system has files without a name (O_TMPFILE; NFS has
+/// none). A link stays, and the file that it leads to is written; a file that was there keeps its
+/// mode.
 class WholeFile {
  public:
   /// InputError: a bad path, a database, what is no regular file; EnvironmentError: the machine.
@@ -32,8 +34,10 @@ class WholeFile {
 
  private:
   [[noreturn]] void fail() const;
+  std::string name_beside() const;
 
-  std::string path_, target_, temporary_;
+  std::string path_, target_;
+  std::string temporary_;  // empty while the file has no name
   int descriptor_ = -1;
 };
 
