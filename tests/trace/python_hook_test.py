@@ -334,7 +334,7 @@ class HookTest(unittest.TestCase):
         for flag in ("-I", "-E", "-S"):
             recorded = self.record(script=script, python=[flag])
             self.assertEqual((recorded.done.returncode, recorded.done.stdout), (0, "done\n"))
-            self.assertTrue(any("no hook came into this Python" in note for note in recorded.notes), flag)
+            self.assertTrue(any("the hook was not loaded into this Python" in note for note in recorded.notes), flag)
 
     def test_a_torch_that_lacks_things_costs_a_line_each(self):
         other = self.path("torch_of_old")
