@@ -45,7 +45,8 @@ exchange::Mapping mapping_of(const Settings& settings, const ImportOptions& o) {
   mapping.axes = pairs_of(o.axes, "--axis");
   mapping.fixed = pairs_of(o.fixed, "--set");
   if (mapping.executor == "nsatune")
-    throw InputError("--executor nsatune: rows of others cannot bear our name; name another");
+    throw InputError(
+        "--executor nsatune: this name is reserved for nsatune's own rows; choose another");
   if (mapping.stage && !from_string<Stage>(*mapping.stage))
     throw InputError("--stage " + *mapping.stage + ": is not a stage; nsatune variants lists them");
   return mapping;

@@ -42,7 +42,7 @@ std::string mismatch(const Run& run, const RunRequest& request) {
       }
     }
   }
-  return "was made in another environment (other facts are known)";
+  return "was made in another environment (different properties were recorded)";
 }
 
 std::pair<Run, FileLock> resume_by_id(SQLite::Database& db, const std::string& path,

@@ -1,4 +1,4 @@
-// `fa2_dense` and `fa2_varlen`: see cpu/band_blocked.cpp.
+// `fa2_dense` and `fa2_varlen`: see cpu/band/blocked.cpp.
 #include "cpu/band/launch.hpp"
 
 namespace nsa::attend_compressed {

@@ -1,4 +1,4 @@
-// `sdpa_math`: see cpu/band_math.cpp.
+// `sdpa_math`: see cpu/band/math.cpp.
 #include "cpu/band/launch.hpp"
 
 namespace nsa::attend_window {

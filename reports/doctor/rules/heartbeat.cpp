@@ -126,7 +126,7 @@ Founds heartbeat_data(const RunEvidence& evidence) {
            {.at_most_ratio = share < 1 ? std::optional(1 / (1 - share)) : std::nullopt,
             .basis = "if the data came in time"}});
     } else if (beat.fetch_p95_ms && beat.fetch_p95_ms->value > kFetchMs) {
-      founds.push_back({fmt::format("one batch of data in twenty takes {:.0f} ms and more",
+      founds.push_back({fmt::format("one batch of data in twenty takes {:.0f} ms or more",
                                     beat.fetch_p95_ms->value),
                         {fact_at(beat.file, beat.fetch_p95_ms->line, "fetch_p95_ms")},
                         unknown_gain("the records do not say how long a step takes")});

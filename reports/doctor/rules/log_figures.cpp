@@ -84,8 +84,8 @@ Founds log_fragmentation(const RunEvidence& evidence) {
     const double unused = *log.unallocated_bytes, used = log.allocated_bytes.value_or(0);
     if (unused < kUnallocatedBytes && unused < kUnallocatedShare * used) continue;
     const Hits* hits = hits_of(log, Signal::unallocated);
-    founds.push_back({fmt::format("{} are reserved and in no use, beside {} in use",
-                                  gib_text(unused), gib_text(used)),
+    founds.push_back({fmt::format("{} are reserved but unused, beside {} in use", gib_text(unused),
+                                  gib_text(used)),
                       {hits ? fact_of(log, *hits) : fact_at(log.file, 0, "out of memory")},
                       unknown_gain("memory, not time")});
   }

@@ -125,7 +125,7 @@ std::string gap_text(const TraceEvidence& t, const Gap& gap) {
 /// for which.
 Gain exposed_gain(const TraceEvidence& t, const OneGpu& worst) {
   Gain exposed = gain_in(t, worst.gpu.exposed_comm_ns,
-                         "time in which communication runs and no computation" + on_gpu(worst));
+                         "time in which only communication runs" + on_gpu(worst));
   if (t.summary.exposed_comm_doubt().empty())
     return path_gain(t, "collective", exposed, "communication");
   return exposed;

@@ -220,7 +220,7 @@ std::size_t remove_acks(const std::string& path, const std::string& series,
       text_without(lines, first_lines(tuner::load_yaml(text, path), lines), goes);
   const auto now = try_acks(without, path);
   if (!now || !same_acks(*now, left))
-    throw InputError(path + ": an entry does not stand on lines of its own; take it out by hand");
+    throw InputError(path + ": an entry shares a line with something else; take it out by hand");
   write_text_file(path, without);
   return removed;
 }

@@ -19,7 +19,7 @@ void append_ack(const std::string& path, const nightly::Ack& ack);
 
 /// Takes out the entries of exactly these series and, where they are given, commits ("A..B"); every
 /// other byte stays. How many there were; InputError, and nothing is written, where there was none,
-/// the file has errors, or an entry does not stand on lines of its own.
+/// the file has errors, or an entry shares a line with something else.
 std::size_t remove_acks(const std::string& path, const std::string& series,
                         const std::optional<std::string>& commits);
 

@@ -46,7 +46,7 @@ void try_step(Outcome& outcome, NightlyHistory history, const nightly::Report& r
     outcome.reason = fmt::format("with the step check exits {} and says {} of the series",
                                  planted.exit_code, check_output::state_name(verdict.state));
   } else if (!outcome.restored) {
-    outcome.reason = "without the step check does not say what it says of the data";
+    outcome.reason = "without the step, check judges otherwise than on the unchanged data";
   } else {
     outcome.reason =
         fmt::format("with the step check exits 1, without it {}", outcome.exit_code_of_data);

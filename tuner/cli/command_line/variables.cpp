@@ -33,11 +33,11 @@ constexpr std::array<OwnVariable, 10> kOwn{{
      "it",
      "these tests are skipped"},
     {"NSATUNE_WORKER_MARK",
-     "which worker a process belongs to, so that all that it started ends with it; not for people",
+     "which worker a process belongs to, so that all that it started ends with it; internal",
      "set for each worker"},
     {"NSATUNE_TRACE_*",
      "how `trace record` talks to the library that records in the traced "
-     "program; not for people",
+     "program; internal",
      "set by `trace record`"},
 }};
 

@@ -50,8 +50,8 @@ void adapt_to_training(const CLI::App& sub, MeasureOptions& o) {
   if (!o.train) return;
   if (sub.count("--warmup") > 0)
     throw InputError("report " + sub.get_name() +
-                     " --train: the first step of a process is apart, and there are no others that "
-                     "are not timed; drop --warmup");
+                     " --train: only the first step of a process is untimed, and no flag adds "
+                     "others; drop --warmup");
   if (sub.count("--steps") == 0) o.steps = 50;
   if (sub.count("--processes") == 0) o.processes = 2;
 }

@@ -12,7 +12,7 @@ namespace nsa::cli {
 namespace {
 
 constexpr const char* kData =
-    "made-up queries and keys of which neighbours are alike by r; 6 heads a group of dimension 32";
+    "made-up queries and keys whose neighbours have correlation r; 6 heads a group of dimension 32";
 
 Json row_json(const selection::StudyRow& row) {
   return {{"name", row.name},

@@ -50,7 +50,7 @@ std::vector<Sample> samples_of(const Tree& own, std::span<const std::int64_t> de
   const Tree* cycles = find(own, "cycles");
   const std::size_t n = device_ns.size();
   if (starts.size() != n || host.size() != n || (cycles && cycles->size() != n))
-    throw InputError(where + ": start_ns, host_ns and cycles are not one for each sample");
+    throw InputError(where + ": start_ns, host_ns and cycles must have one value for each sample");
   std::vector<Sample> samples;
   for (std::size_t i = 0; i < n; ++i) {
     Sample sample{integer_of(starts[i], where), device_ns[i], integer_of(host[i], where), {}};

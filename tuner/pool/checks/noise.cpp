@@ -115,8 +115,9 @@ std::string ControlSpread::noise(double control_ns, double original_ns) const {
   const double apart = std::abs(std::log(control_ns / original_ns));
   const double most = std::max(kLeastApart, kMostSpreads * median(log_ratios_));
   if (apart <= most) return "";
-  return fmt::format("the A/A control is {:.1f} % apart, controls of this run {:.2f} % mostly",
-                     100 * apart, 100 * median(log_ratios_));
+  return fmt::format(
+      "the A/A control differs by {:.1f} %, controls of this run typically by {:.2f} %",
+      100 * apart, 100 * median(log_ratios_));
 }
 
 void ControlSpread::add(double control_ns, double original_ns) {
