@@ -156,8 +156,8 @@ Candidates candidates(const ProjectStage& stage, const Decision& decision,
   Candidates found;
   for (const ProjectSetting& setting : stage.settings) {
     if (!in_phase(setting.phases, of.phase) || !measured.contains(setting.path)) continue;
-    SettledStage candidate{stage.stage, decision.axis, &setting, FlatValue::always(), true,
-                           0,           ranges};
+    SettledStage candidate{
+        .stage = stage.stage, .axis = decision.axis, .setting = &setting, .decided = ranges};
     std::vector<FlatValue> tries{FlatValue::always()};
     if (setting.compared != Compared::nothing && measured.contains(setting.below))
       tries = minimums(candidate, points, of);

@@ -16,8 +16,21 @@ Rates rates_of(Backend backend, int multiprocessors) {
   const double units = std::max(1, multiprocessors);
   // The peaks are a multiple of what a whole machine has in 2026, caches included: whoever is
   // faster is not believed, so they have to hold for years.
-  if (backend == Backend::cuda) return {units * 50e9, 1e12, 10e-6, 100e-6, 0.15, 5e16, 1e14};
-  return {units * 4e9, 5e9, 2e-6, 5e-3, 0.03, 5e15, 1e14};
+  if (backend == Backend::cuda)
+    return {.flop_per_s = units * 50e9,
+            .bytes_per_s = 1e12,
+            .launch_s = 10e-6,
+            .flush_s = 100e-6,
+            .start_s = 0.15,
+            .peak_flop_per_s = 5e16,
+            .peak_bytes_per_s = 1e14};
+  return {.flop_per_s = units * 4e9,
+          .bytes_per_s = 5e9,
+          .launch_s = 2e-6,
+          .flush_s = 5e-3,
+          .start_s = 0.03,
+          .peak_flop_per_s = 5e15,
+          .peak_bytes_per_s = 1e14};
 }
 
 Rates rates_of(const Device& device) {

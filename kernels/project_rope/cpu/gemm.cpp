@@ -1,12 +1,12 @@
 // All seven projections as one matrix product per tile of tokens, then RoPE head by head.
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/matrix.hpp"
 #include "operands/model.hpp"
+#include "project_rope/cpu/rotation.hpp"
 
 namespace nsa::project_rope {
 namespace {
@@ -36,64 +36,20 @@ std::vector<Columns> wanted_columns(std::span<const Projection> projections) {
   return wanted;
 }
 
-std::int64_t width_of(const Problem& p) {
-  return p.q_heads * p.head_dim_k + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
-}
-
-/// Angles are computed in fp64 whatever the storage: fp32 loses 4e-3 rad at position 65,536.
-template <class T>
-struct Rotation {
-  std::span<const double> frequencies;  // [head_dim_k / 2]
-  std::span<T> cosine, sine;            // of one position
-
-  void set_position(double position) const {
-    for (std::size_t i = 0; i < frequencies.size(); ++i) {
-      cosine[i] = static_cast<T>(std::cos(position * frequencies[i]));
-      sine[i] = static_cast<T>(std::sin(position * frequencies[i]));
-    }
-  }
-  void apply(T* head) const {
-    for (std::size_t i = 0; i < frequencies.size(); ++i) {
-      const T x0 = head[2 * i], x1 = head[2 * i + 1];
-      head[2 * i] = x0 * cosine[i] - x1 * sine[i];
-      head[2 * i + 1] = x0 * sine[i] + x1 * cosine[i];
-    }
-  }
-};
-
-std::span<const double> frequencies(const LaunchArgs& args) {
-  const auto pairs = args.workspace.take<double>(args.problem.head_dim_k / 2);
-  const double dim = static_cast<double>(args.problem.head_dim_k);
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    pairs[i] = std::pow(args.options.rope_base, -2.0 * static_cast<double>(i) / dim) /
-               args.options.rope_scale;
-  }
-  return pairs;
-}
-
 /// Spreads one row of the product over the outputs.
 template <class T>
 void write_token(std::span<const Projection> projections, const Rotation<T>& rotation,
                  std::int64_t token, std::int64_t position, T* row) {
-  rotation.set_position(static_cast<double>(position));
+  rotation.set_position(position);
   for (const auto& [out, heads, dim, rotated] : projections) {
     if (out) {
       for (std::int64_t head = 0; head < heads; ++head) {
-        if (rotated) rotation.apply(row + head * dim);
+        if (rotated) rotation.turn(row + head * dim);
         store_row(out, out.at(token, head), dim, row + head * dim);
       }
     }
     row += heads * dim;
   }
-}
-
-/// Absolute position of a packed token; sequences stand in the order of their rows.
-std::int64_t position_of(std::span<const Sequence> sequences, std::int64_t token) {
-  const auto after =
-      std::upper_bound(sequences.begin(), sequences.end(), token,
-                       [](std::int64_t row, const Sequence& s) { return row < s.q_begin; });
-  const Sequence& s = *(after - 1);
-  return s.first_position() + token - s.q_begin;
 }
 
 /// A tile of packed tokens, of one sequence or several: product, then rotation and storage.
@@ -103,7 +59,7 @@ void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const do
   const WorkspaceScope scope(args.workspace);
   const ProjectTensors tensors = ProjectTensors::of(args);
   const auto projections = tensors.projections(args.problem);
-  const std::int64_t width = width_of(args.problem), dim = tensors.x.shape[1];
+  const std::int64_t width = projected_width(args.problem), dim = tensors.x.shape[1];
   const Matrix<T> x = matrix_rows<T>(tensors.x, first, count, args.workspace);
   T* product = args.workspace.take<T>(count * width).data();
   for (const Columns& columns : wanted_columns(projections)) {
@@ -118,7 +74,7 @@ void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const do
   parallel_for(0, count, 8, [&](std::int64_t from, std::int64_t to) {
     const auto own = table.subspan(static_cast<std::size_t>(2 * pairs * parallel_thread_index()),
                                    2 * angles.size());
-    const Rotation<T> rotation{angles, own.first(angles.size()), own.last(angles.size())};
+    const Rotation<T> rotation(angles, own);
     for (std::int64_t i = from; i < to; ++i) {
       const std::int64_t position = position_of(args.sequences, first + i);
       write_token<T>(projections, rotation, first + i, position, product + i * width);
@@ -147,8 +103,9 @@ void gemm(const LaunchArgs& args) {
 std::int64_t gemm_workspace(const Problem& p) {
   const std::int64_t dim = p.model.model_dim, tile = std::min(kTile, p.total_tokens());
   // Weights and x are copied where they have to be converted.
-  const std::int64_t copies = is_converted(p) ? (width_of(p) + tile) * dim : 0;
-  const std::int64_t numbers = copies + tile * width_of(p) + p.head_dim_k * parallel_threads();
+  const std::int64_t copies = is_converted(p) ? (projected_width(p) + tile) * dim : 0;
+  const std::int64_t numbers =
+      copies + tile * projected_width(p) + p.head_dim_k * parallel_threads();
   return accumulator_bytes(p) * numbers + 8 * p.head_dim_k + 4096;
 }
 

@@ -14,12 +14,12 @@ constexpr std::string_view kAllowSliding = "NSA_ALLOW_SLIDING_FA2";
 constexpr std::int64_t kDefaultMinLen = 16;  // where FA-2 is switched on by a flag
 
 /// The names and the length of one branch.
-struct Branch {
+struct BranchSwitches {
   std::string_view flag, min_len;
   Length length;
 };
 
-Branch branch_of(Stage stage) {
+BranchSwitches branch_of(Stage stage) {
   if (stage == Stage::attend_window) {
     return {"NSA_USE_FA2_WIN", "NSA_FA2_MIN_LEN_WIN", Length::row_len};
   }
@@ -45,7 +45,7 @@ SwitchTarget form_rules(RuleBuilder& build) {
 
 void fa2_rules(RuleBuilder& build) {
   using enum SwitchTarget;
-  const Branch branch = branch_of(build.stage().stage());
+  const BranchSwitches branch = branch_of(build.stage().stage());
   const RowSet fa2 = build.stage().set_of({fa2_dense, fa2_varlen});
   const SwitchTarget form = form_rules(build);
 

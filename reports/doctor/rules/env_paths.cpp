@@ -30,19 +30,20 @@ Gain measured_gain(const Verdict& verdict) {
       .basis = "of this stage alone; measurements " + verdict.ids[0] + " and " + verdict.ids[1]};
 }
 
-struct Branch {
+struct BranchVariables {
   const char *variable, *minimum, *stage;
 };
-constexpr Branch kBranches[] = {{"NSA_USE_FA2_WIN", "NSA_FA2_MIN_LEN_WIN", "attend_window"},
-                                {"NSA_USE_FA2_CMP", "NSA_FA2_MIN_LEN_CMP", "attend_compressed"}};
+constexpr BranchVariables kBranches[] = {
+    {"NSA_USE_FA2_WIN", "NSA_FA2_MIN_LEN_WIN", "attend_window"},
+    {"NSA_USE_FA2_CMP", "NSA_FA2_MIN_LEN_CMP", "attend_compressed"}};
 
 /// The variable that decides a branch: its own, else the one for both.
-std::string_view deciding(const EnvironmentEvidence& env, const Branch& branch) {
+std::string_view deciding(const EnvironmentEvidence& env, const BranchVariables& branch) {
   return env.boolean(branch.variable) ? branch.variable : "NSA_USE_FA2";
 }
 
 /// Whether the branch's minimum keeps FA-2 off although a switch turns it on.
-bool kept_off(const EnvironmentEvidence& env, const Branch& branch) {
+bool kept_off(const EnvironmentEvidence& env, const BranchVariables& branch) {
   return env.integer(branch.minimum).value_or(1) < 0;
 }
 
@@ -154,7 +155,7 @@ Founds range_converter(const RunEvidence& evidence) {
 Founds fa2_against_measurement(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
-    for (const Branch& branch : kBranches) {
+    for (const BranchVariables& branch : kBranches) {
       const std::string_view variable = deciding(env, branch);
       const auto on = env.boolean(variable);
       const auto verdict = compare(evidence, branch.stage, is_fa2, is_not_fa2);
@@ -173,7 +174,7 @@ Founds fa2_not_measured(const RunEvidence& evidence) {
   for (const EnvironmentEvidence& env : evidence.environments) {
     std::vector<Fact> facts;
     std::string stages;
-    for (const Branch& branch : kBranches) {
+    for (const BranchVariables& branch : kBranches) {
       const std::string_view variable = deciding(env, branch);
       if (!env.boolean(variable).value_or(false)) continue;
       if (compare(evidence, branch.stage, is_fa2, is_not_fa2)) continue;

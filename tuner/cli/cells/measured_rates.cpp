@@ -76,11 +76,15 @@ void add_sweep_rates(const store::Store& db, const Run& run, const Device& devic
   });
   for (const auto& [of, processes] : found) {
     const auto& [model, dtype, seq_len, batch] = of.first;
-    rates.push_back({device.name, model, seq_len, batch, "forward",
-                     rate_of(processes, seq_len * batch),
-                     fmt::format("{}, {} in cold caches, run {:.8} of {:.10}", dtype, of.second,
-                                 run.id, run.started_at),
-                     run.started_at.substr(0, 10)});
+    rates.push_back({.device = device.name,
+                     .model = model,
+                     .seq_len = seq_len,
+                     .batch = batch,
+                     .direction = "forward",
+                     .tokens_per_s = rate_of(processes, seq_len * batch),
+                     .origin = fmt::format("{}, {} in cold caches, run {:.8} of {:.10}", dtype,
+                                           of.second, run.id, run.started_at),
+                     .day = run.started_at.substr(0, 10)});
   }
 }
 
@@ -109,15 +113,16 @@ void add_run_rates(const store::Store& db, std::vector<MeasuredRate>& rates) {
     const Json& run = result.report;
     const auto preset = preset_of_run(run["model"]);
     if (!preset || !is_whole(result) || ended_early(run)) continue;
-    MeasuredRate rate{run["device"]["name"].get<std::string>(),
-                      *preset,
-                      run["seq_len"].get<std::int64_t>(),
-                      run["batch"].get<std::int64_t>(),
-                      run["direction"].get<std::string>(),
-                      {},
-                      run["model"]["dtype"].get<std::string>() + switches_of(run) + ", run of " +
-                          result.recorded_at.substr(0, 10),
-                      result.recorded_at.substr(0, 10)};
+    const std::string day = result.recorded_at.substr(0, 10);
+    MeasuredRate rate{
+        .device = run["device"]["name"].get<std::string>(),
+        .model = *preset,
+        .seq_len = run["seq_len"].get<std::int64_t>(),
+        .batch = run["batch"].get<std::int64_t>(),
+        .direction = run["direction"].get<std::string>(),
+        .tokens_per_s = {},
+        .origin = run["model"]["dtype"].get<std::string>() + switches_of(run) + ", run of " + day,
+        .day = day};
     const std::string key = fmt::format("{} {} {} {} {}", run.value("version", std::string()),
                                         rate.device, result.command, rate.origin, rate.day);
     auto& [kept, logs] = found.try_emplace(key, rate, std::vector<double>{}).first->second;

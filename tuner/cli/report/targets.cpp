@@ -46,8 +46,14 @@ std::vector<MeasuredRate> measure(const Settings& settings, const MeasureOptions
         {{target.model, target.seq_len, target.batch.value_or(options.batch), {}, {}}});
     const run_tables::Cell& cell = measured.cells.front();
     if (const auto rate = run_tables::tokens_per_s(cell))
-      rates.push_back({device, target.model, target.seq_len, cell.asked.batch, "forward", *rate,
-                       measured.subject.dtype + ", measured now", now_iso8601().substr(0, 10)});
+      rates.push_back({.device = device,
+                       .model = target.model,
+                       .seq_len = target.seq_len,
+                       .batch = cell.asked.batch,
+                       .direction = "forward",
+                       .tokens_per_s = *rate,
+                       .origin = measured.subject.dtype + ", measured now",
+                       .day = now_iso8601().substr(0, 10)});
   }
   return rates;
 }

@@ -105,7 +105,11 @@ class Collector {
     const GpuOp& op = context_.trace.ops[gap.op];
     const std::int64_t ns = op.start_ns - gap.start_ns;
     if (ns <= shortest_) return;
-    GapRow row{key.second, key.first, gap.start_ns, ns, {}, {}, {}, {}};
+    GapRow row;
+    row.device = key.second;
+    row.part = key.first;
+    row.start_ns = gap.start_ns;
+    row.duration_ns = ns;
     if (context_.lines->any()) put(lines_in(op.process, gap.start_ns, op.start_ns), row);
     row.ends_with = context_.trace.names.text(op.name);
     std::vector<IdlePart> parts = gap.parts;

@@ -102,8 +102,13 @@ void JsonSink::add_complete(const JsonEvent& event) {
   if (category == Category::other) return;
   const auto range = [&](RangeKind kind) {
     const Times t = times_of(event);
-    trace_.ranges.push_back({t.start, t.end, trace_.names.intern(event.name), thread_of(event),
-                             pid_of(event), kind, false, 0, text(event.stack)});
+    trace_.ranges.push_back({.start_ns = t.start,
+                             .end_ns = t.end,
+                             .name = trace_.names.intern(event.name),
+                             .thread = thread_of(event),
+                             .process = pid_of(event),
+                             .kind = kind,
+                             .stack = text(event.stack)});
     describe(event, trace_.ranges.back());
   };
   switch (category) {
