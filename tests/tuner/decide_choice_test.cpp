@@ -154,6 +154,28 @@ TEST_CASE("many variants that are left out for one reason are one line", "[decid
   CHECK_FALSE(noted(report, "attend_selected/f"));
 }
 
+TEST_CASE("a rival that was only disturbed loses to nobody: its length decides nothing",
+          "[decide]") {
+  const auto decided = [](double rival, std::int64_t disturbed) {
+    Session s;
+    s.variants = {{"known", linear(10)}, {"rival", linear(rival)}};
+    auto rows = measure(s);
+    for (auto& row : rows) {
+      if (row.variant.name == "rival" && row.problem.seq_lens[0] == disturbed)
+        row.outcome = Outcome::noisy;
+    }
+    return nsa::tuner::decide(input_of(s, rows));
+  };
+  const auto faster = decided(5, 16384);
+  CHECK(names(only_decision(faster)) == "rival ");
+  CHECK(noted(faster, "1 measured problem decides nothing"));
+  CHECK(noted(faster, "attend_selected/rival at 16384"));
+  // slower than noise makes a launch
+  const auto slower = decided(20, 16384);
+  CHECK(names(only_decision(slower)) == "known ");
+  CHECK_FALSE(noted(slower, "decides nothing"));
+}
+
 TEST_CASE("unverified rows count only when asked for, and the evidence says so", "[decide]") {
   Session s;
   s.variants = {{"checked", linear(10)}, {"unchecked", linear(5)}};

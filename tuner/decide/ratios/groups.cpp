@@ -4,11 +4,13 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
 
 #include "nsa/kernels/decision_axis.hpp"
+#include "nsa/schemas/median.hpp"
 #include "nsa/schemas/types.hpp"
 #include "unasked.hpp"
 
@@ -174,6 +176,49 @@ LengthPoint make_point(std::int64_t at, const Rows& rows, const Group& group,
   return point;
 }
 
+/// Noise rarely makes a launch slower by more: a variant that is, even so, is no rival.
+constexpr double kNoiseAtMost = 1.25;
+
+/// A variant that may be the best of the problem, of which there are disturbed samples alone.
+std::optional<VariantId> hidden_rival(const LengthPoint& point, const RowFilter& filter) {
+  const bool quiet = std::ranges::none_of(
+      point.rows, [](const Observation* row) { return row->outcome == Outcome::noisy; });
+  if (quiet) return std::nullopt;
+  std::map<VariantId, std::vector<double>> heard, disturbed;
+  std::set<VariantId> failed;
+  for (const Observation* row : point.rows) {
+    if (row->control || !filter.eligible(*row->variant)) continue;
+    const bool noisy = row->outcome == Outcome::noisy;
+    if (filter.counts(*row)) heard[*row->variant].push_back(row->log_ns);
+    if (noisy && !std::isnan(row->log_ns)) disturbed[*row->variant].push_back(row->log_ns);
+    if (!noisy && row->outcome != Outcome::ok) failed.insert(*row->variant);
+  }
+  double best = std::numeric_limits<double>::infinity();
+  for (const auto& [id, times] : heard) best = std::min(best, median(times));
+  for (const auto& [id, times] : disturbed) {
+    if (heard.contains(id) || failed.contains(id)) continue;
+    if (median(times) < best + std::log(kNoiseAtMost)) return id;
+  }
+  return std::nullopt;
+}
+
+/// What wins while nobody heard of its rival has not won.
+void leave_out_hidden(const std::string& stage, const RowFilter& filter,
+                      std::vector<LengthPoint>& points, std::vector<std::string>& notes) {
+  std::size_t left_out = 0;
+  std::string first;
+  std::erase_if(points, [&](const LengthPoint& point) {
+    const std::optional<VariantId> rival = hidden_rival(point, filter);
+    if (rival && left_out++ == 0) first = to_string(*rival) + " at " + std::to_string(point.at);
+    return rival.has_value();
+  });
+  if (left_out == 0) return;
+  notes.push_back(stage + ": " + std::to_string(left_out) +
+                  (left_out == 1 ? " measured problem decides" : " measured problems decide") +
+                  " nothing: a variant that may be the best there has disturbed samples only (" +
+                  first + ")");
+}
+
 /// A range cannot tell problems of one axis value apart: what runs there has to run at all of them.
 void share_usable(std::vector<LengthPoint>& points) {
   for (std::size_t from = 0, to = 0; from < points.size(); from = to) {
@@ -209,6 +254,8 @@ Group make_group(const DecideInput& input, const ProblemClass& c, const Rows& ro
     auto& side = std::get<0>(key) ? group.held_out : group.points;
     side.push_back(make_point(std::get<1>(key), of_problem, group, filter));
   }
+  leave_out_hidden(stage, filter, group.points, notes);
+  leave_out_hidden(stage, filter, group.held_out, notes);
   mark_unasked(group);
   share_usable(group.points);
   return group;

@@ -68,7 +68,7 @@ void Observations::add(const Measurement& row) {
   o.outcome = row.outcome;
   o.not_believed = row.outcome == Outcome::bad_reply && row.reason.starts_with(kNotBelieved);
   o.verification = row.verification;
-  if (row.outcome == Outcome::ok) o.log_ns = log_median_ns(row);
+  if (row.outcome == Outcome::ok || row.outcome == Outcome::noisy) o.log_ns = log_median_ns(row);
   o.grow_events = row.grow_events.value_or(0);
   if (row.need) o.need = *row.need;
   rows_.push_back(o);

@@ -43,7 +43,7 @@ struct Observation {
   Outcome outcome = Outcome::ok;
   bool not_believed = false;  // its samples cannot be true
   Verification verification = Verification::unverified;
-  /// log of the median of device_ns; NaN: there is no time
+  /// log of the median of device_ns, of a noisy row as well; NaN: there is no time
   double log_ns = std::numeric_limits<double>::quiet_NaN();
   std::int64_t grow_events = 0;
   std::optional<std::int64_t> first_call_ns = {};  // of its process, with an empty workspace
