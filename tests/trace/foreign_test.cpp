@@ -40,6 +40,15 @@ std::string two_ranks(const std::string& host_a, const std::string& gpu_a,
 
 }  // namespace
 
+TEST_CASE("stages that run --stage-trace wrote are ranges", "[trace]") {
+  const trace::Trace t = trace::read_json_trace(
+      R"({"traceEvents":[{"name":"attention","cat":"stage","ph":"X","ts":1,"dur":2,"pid":1,"tid":1}]})",
+      "stages");
+  REQUIRE(t.ranges.size() == 1);
+  CHECK(t.names.text(t.ranges[0].name) == "attention");
+  CHECK(t.ranges[0].end_ns - t.ranges[0].start_ns == 2000);
+}
+
 TEST_CASE("ranks that were merged into one file keep their launches and steps apart", "[trace]") {
   const auto check = [](const std::string& events) {
     const trace::Summary s = summary(events);

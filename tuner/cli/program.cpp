@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include "nsa/reports/fit_lines.hpp"
@@ -184,6 +185,16 @@ CLI::Validator whole_number() {
     return good ? std::string() : text + " is not a whole number from 0 to 2^64 - 1";
   };
   return {check, "UINT64"};
+}
+
+CLI::Validator number_in(double least, double most) {
+  const auto check = [least, most](std::string& text) {
+    double value = std::numeric_limits<double>::quiet_NaN();
+    const bool good = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+    return good ? std::string()
+                : fmt::format("{} is not a number from {} to {}", text, least, most);
+  };
+  return {check, fmt::format("FLOAT in [{} - {}]", least, most)};
 }
 
 }  // namespace nsa::cli

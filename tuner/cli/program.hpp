@@ -72,6 +72,8 @@ void refuse_empty_values(const CLI::App& app);
 /// Digits only, and not above what std::uint64_t holds: the parser would wrap "-1" and cut the
 /// rest.
 CLI::Validator whole_number();
+/// From `least` to `most`, both included. NaN, which passes CLI::Range, is refused.
+CLI::Validator number_in(double least, double most);
 /// Names the values of a flag or argument for its help and for shells that complete it. It refuses
 /// nothing: who reads the value does, in words of his own.
 CLI::Validator has_values(const std::vector<std::string>& names);

@@ -112,7 +112,7 @@ void add_bisect_step(Program& program, CLI::App& bisect) {
       [&settings, o] { return run(settings, *o); });
   sub->add_option("--step", o->step, "log(new / old) to look for; below 0: a speedup")->required();
   sub->add_option("--noise", o->noise, "SD of log(one time / another) (default: step / 4)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(number_in(0, 1000));
   sub->add_option("--good", o->good, "Folder of the good commit")->required();
   sub->add_option("--candidate", o->candidate, "Folder of the commit in question")->required();
   sub->add_option("--measure", o->measure,

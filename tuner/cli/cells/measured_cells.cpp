@@ -87,7 +87,7 @@ void declare(CLI::App& sub, MeasureOptions& o) {
                "Use results in the database that this build measured on this device with the same "
                "command and switches");
   sub.add_option("--timeout", o.timeout_s, "Time limit of each process, in seconds (default 120)")
-      ->check(CLI::Range(0.001, 1e6));
+      ->check(number_in(0.001, 1e6));
 }
 
 MeasuredCells measure_cells(const Settings& settings, const MeasureOptions& options,

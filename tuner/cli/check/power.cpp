@@ -93,7 +93,7 @@ void add_power(Program& program) {
       [&program, o] { return run(program.settings, *o); });
   declare_source(*sub, o->source);
   sub->add_option("--target", o->target_percent, "Step to be found, in percent (default 3)")
-      ->check(CLI::Range(0.01, 1000.0));
+      ->check(number_in(0.01, 1000.0));
 }
 
 }  // namespace nsa::cli

@@ -14,7 +14,7 @@ void declare_source(CLI::App& sub, NightlySource& source) {
       ->check(CLI::IsMember({"lower", "higher", "both"}));
   sub.add_option("--min-change", source.min_change_percent,
                  "Smallest change that counts, in percent (default 1)")
-      ->check(CLI::Range(0.0, 1000.0));
+      ->check(number_in(0.0, 1000.0));
   sub.add_option("-j", source.threads, "Threads (default 1); the output does not depend on it")
       ->check(CLI::Range(1, 256));
 }

@@ -132,7 +132,7 @@ void add_report_selection(Program& program, CLI::App& report) {
       ->check(CLI::Range(std::int64_t{64}, std::int64_t{65536}));
   sub->add_option("--alike", o->alike, "Correlations of neighbours (default 0,0.9,0.99)")
       ->delimiter(',')
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(number_in(0.0, 1.0));
   sub->add_option("--sel-count", o->sel_count, "n of the exact selection (default 16)")
       ->check(CLI::Range(std::int64_t{4}, std::int64_t{1024}));
   sub->add_flag("--times", o->times,

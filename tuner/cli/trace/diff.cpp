@@ -84,10 +84,7 @@ void add_trace_diff(Program& program, CLI::App& trace) {
       ->allow_extra_args(false);
   sub->add_option("--margin", options->margin_percent,
                   "Differences of up to this many percent are neutral (default 2)")
-      ->check(CLI::Range(0.0, 100.0))
-      ->check([](const std::string& text) {  // NaN passes a range
-        return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a percentage" : "";
-      });
+      ->check(number_in(0.0, 100.0));
   sub->add_option("--top", options->top, "How many rows a table of the text lists (default 20)")
       ->check(whole_number());
   sub->callback([&program, options] {

@@ -265,7 +265,7 @@ void add_tune(Program& program) {
   sub->add_flag("--unverified", o->unverified, "Count rows that no oracle has checked, too");
   sub->add_option("--margin", o->margin,
                   "Speedup that is needed for a switch to another variant (default 1.0)")
-      ->check(CLI::Range(1.0, 100.0));
+      ->check(number_in(1.0, 100.0));
   sub->add_option("--workload", o->workload,
                   "How often lengths are used: a file of lines tokens,weight[,phase], or what "
                   "`run --json` or --heartbeat wrote; what is used more counts more");

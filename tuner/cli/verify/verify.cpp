@@ -255,11 +255,11 @@ void add_verify(Program& program) {
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();
   sub->add_option("--most-mean", o->most_mean, "Mean loss in % above which it no longer holds")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_in(0, 1000))
       ->capture_default_str();
   sub->add_option("--most-worst", o->most_worst,
                   "Loss in % at one length above which it no longer holds")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number_in(0, 1000))
       ->capture_default_str();
   sub->add_option("--worker", o->worker, "Command of the worker whose variants the file decides");
   sub->add_flag("--dry-run", o->dry_run, "Print what would be measured; measure nothing");

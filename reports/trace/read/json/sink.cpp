@@ -43,6 +43,7 @@ JsonSink::Category JsonSink::category_of(std::string_view name) const {
       Row{"xpu_driver", Category::driver},
       Row{"privateuse1_driver", Category::driver},
       Row{"gpu_graph", Category::graph},
+      Row{"stage", Category::annotation},  // run --stage-trace
   };
   const auto at =
       std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.name == name; });
