@@ -475,4 +475,13 @@ TEST_CASE("lists of whole numbers take ranges", "[cli]") {
   check_refused("report matrix --preset tiny --seq-lens 512:2k:y2", "512:2k:y2");
 }
 
+TEST_CASE("an axis that is named twice has the values of both", "[cli]") {
+  const Folder folder;
+  const auto lengths = [&](const std::string& axes) {
+    return nsatune(folder, "sweep quick --dry-run --json --stage ranges " + axes).out;
+  };
+  CHECK(lengths("--axis seq_len=512 --axis seq_len=1024") == lengths("--axis seq_len=512,1024"));
+  CHECK(lengths("--axis seq_len=512") != lengths("--axis seq_len=512,1024"));
+}
+
 }  // namespace nsa::test

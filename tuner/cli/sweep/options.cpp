@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
@@ -38,7 +39,8 @@ void declare(CLI::App& sub, SweepOptions& o) {
       ->check(has_values(tuner::preset_names()));
   sub.add_option("--stage", o.stages, "Only these stages")->delimiter(',');
   sub.add_option("--variant", o.variants, "Only these variants; globs: 'fa2_*'")->delimiter(',');
-  sub.add_option("--axis", o.axes, "Only these values: --axis seq_len=512,2048 (repeatable)")
+  sub.add_option("--axis", o.axes,
+                 "Only these values: --axis seq_len=512,2048 (repeatable: those of all)")
       ->take_all();
   declare_config(sub, o.config, o.ignore_unknown, "Shape, precision and batch of your YAML");
   sub.add_option("--budget", o.budget,
@@ -85,7 +87,15 @@ SweepSpec make_spec(const Settings& settings, const SweepOptions& o, Backend bac
     spec = tuner::with_user_config(std::move(spec), config);
   }
   tuner::NarrowOptions narrow_to{o.stages, o.variants, {}, o.worker.has_value()};
-  for (const std::string& axis : o.axes) narrow_to.axes.push_back(tuner::parse_axis_option(axis));
+  for (const std::string& text : o.axes) {
+    auto [axis, values] = tuner::parse_axis_option(text);
+    const auto same =
+        std::ranges::find(narrow_to.axes, axis, [](const auto& a) { return a.first; });
+    if (same == narrow_to.axes.end())
+      narrow_to.axes.emplace_back(std::move(axis), std::move(values));
+    else  // named again: these values as well
+      same->second.insert(same->second.end(), values.begin(), values.end());
+  }
   spec = tuner::narrow(std::move(spec), narrow_to);
   if (o.budget) spec.budget_s = parse_duration("--budget", *o.budget);
   if (o.seed) spec.seed = *o.seed;
