@@ -146,17 +146,17 @@ bool holds(std::span<const TensorSpec> specs, std::string_view name) {
 
 }  // namespace
 
-JoinedSignature signature_of(std::span<const Stage> stages, Direction direction) {
-  JoinedSignature joined;
+MergedSignature signature_of(std::span<const Stage> stages, Direction direction) {
+  MergedSignature merged;
   for (const Stage stage : stages) {
     const Signature own = signature_of(stage, direction);
     for (const TensorSpec& input : own.inputs) {
-      if (!holds(joined.inputs, input.name) && !holds(joined.outputs, input.name))
-        joined.inputs.push_back(input);
+      if (!holds(merged.inputs, input.name) && !holds(merged.outputs, input.name))
+        merged.inputs.push_back(input);
     }
-    joined.outputs.insert(joined.outputs.end(), own.outputs.begin(), own.outputs.end());
+    merged.outputs.insert(merged.outputs.end(), own.outputs.begin(), own.outputs.end());
   }
-  return joined;
+  return merged;
 }
 
 TensorShape shape_of(std::span<const Stage> stages, std::string_view tensor,

@@ -28,12 +28,12 @@ TensorView row_view(TensorView view, std::size_t index, std::int64_t total_rows)
 bool SpanOracle::covers(std::span<const Stage> stages, const Problem& problem) {
   if (has_gradients(problem.direction))
     return stages.size() == 1 && BackwardOracle::covers(stages.front(), problem.direction);
-  const JoinedSignature joined = signature_of(stages);
+  const MergedSignature merged = signature_of(stages);
   std::optional<std::int64_t> rows;
   for (const Stage stage : stages) {
     const Signature own = signature_of(stage);
     for (const TensorSpec& input : own.inputs) {
-      if (index_of(joined.inputs, input.name) == joined.inputs.size()) return false;
+      if (index_of(merged.inputs, input.name) == merged.inputs.size()) return false;
     }
     for (const TensorSpec& output : own.outputs) {
       const std::int64_t these = shape_of(stage, output.name, problem).shape[0];
@@ -53,13 +53,13 @@ SpanOracle::SpanOracle(std::span<const Stage> stages, const Problem& problem,
         std::make_unique<BackwardOracle>(stages.front(), problem, inputs, options, sample, role);
     return;
   }
-  const JoinedSignature joined = signature_of(stages, problem.direction);
-  expects(inputs.size() == joined.inputs.size(), "the inputs of the signature");
+  const MergedSignature merged = signature_of(stages, problem.direction);
+  expects(inputs.size() == merged.inputs.size(), "the inputs of the signature");
   for (const Stage stage : stages) {
     const Signature own = signature_of(stage, problem.direction);
     std::vector<TensorView> in;
     for (const TensorSpec& spec : own.inputs)
-      in.push_back(inputs[index_of(joined.inputs, spec.name)]);
+      in.push_back(inputs[index_of(merged.inputs, spec.name)]);
     parts_.push_back(
         {std::make_unique<Oracle>(stage, problem, in, options, role), own.outputs.size()});
   }

@@ -34,11 +34,11 @@ class All {
   }
 
   void span(const std::vector<Stage>& stages) {
-    Cover cover;
-    std::array<Why, Cover::kMost> whys;
-    state_.cover(stages, problem_, by_, &at(Stage::attention).choice, cover, whys.data());
-    for (std::size_t i = 0; i < cover.choices().size(); ++i) {
-      const Choice& choice = cover.choices()[i];
+    Segmentation segmentation;
+    std::array<Why, Segmentation::kMost> whys;
+    state_.segment(stages, problem_, by_, &at(Stage::attention).choice, segmentation, whys.data());
+    for (std::size_t i = 0; i < segmentation.choices().size(); ++i) {
+      const Choice& choice = segmentation.choices()[i];
       if (!choice.variant) continue;
       for (const Stage stage : choice.variant->stages) {
         static_cast<Why&>(at(stage)) = whys[i];

@@ -337,24 +337,24 @@ void Router::State::bind_part(const Choice& within, Stage stage, const Problem& 
   why.within = within.variant;
 }
 
-void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
-                          const routing::AllPolicies* by, const Choice* within, Cover& cover,
-                          routing::Why* whys) const noexcept {
+void Router::State::segment(std::span<const Stage> stages, const Problem& problem,
+                            const routing::AllPolicies* by, const Choice* within,
+                            Segmentation& segmentation, routing::Why* whys) const noexcept {
   routing::Why unread;
   const auto why_of = [&](std::size_t row) -> routing::Why& { return whys ? whys[row] : unread; };
   const std::size_t slot = routing::slot_of(rows, stages, problem.direction);
   if (routing::is_span(slot)) {
-    Choice& whole = cover.add();
+    Choice& whole = segmentation.add();
     decide(slot, problem, by, Form::any, whole, why_of(0));
     if (whole.variant && whole.variant->plan.mode != CompositePlan::Mode::in_turn) return;
     if (whole.variant) {
       for (std::size_t i = 1; whys && i < stages.size(); ++i) whys[i] = whys[0];
-      return in_turn(rows[slot], problem, cover);
+      return in_turn(rows[slot], problem, segmentation);
     }
-    cover.clear();
+    segmentation.clear();
   }
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    Choice& choice = cover.add();
+    Choice& choice = segmentation.add();
     decide(routing::slot_of(stages[i], problem.direction), problem, by, Form::any, choice,
            why_of(i));
     if (within && within->variant) bind_part(*within, stages[i], problem, choice, why_of(i));
@@ -362,13 +362,13 @@ void Router::State::cover(std::span<const Stage> stages, const Problem& problem,
 }
 
 void Router::State::in_turn(const routing::StageRows& span, const Problem& problem,
-                            Cover& cover) const noexcept {
-  const Choice sequence = cover.choices().front();
+                            Segmentation& segmentation) const noexcept {
+  const Choice sequence = segmentation.choices().front();
   const routing::Row& row = span.at(span.find(sequence.variant));
-  cover.clear();
+  segmentation.clear();
   for (std::size_t i = 0; i < row.in_turn.size(); ++i) {
     const routing::Row& part = rows[static_cast<std::size_t>(span.stages[i])].at(row.in_turn[i]);
-    Choice& choice = cover.add();
+    Choice& choice = segmentation.add();
     choice = sequence;
     choice.variant = part.variant;
     choice.point = &part.default_point(problem);

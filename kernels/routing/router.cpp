@@ -122,11 +122,11 @@ Choice Router::choose(Stage stage, const Problem& problem, const Choice* within,
   return choice;
 }
 
-Cover Router::cover(std::span<const Stage> stages, const Problem& problem,
-                    const Choice* within) const noexcept {
-  Cover cover;
-  state_->cover(stages, problem, &state_->policies, within, cover);
-  return cover;
+Segmentation Router::segmentation(std::span<const Stage> stages, const Problem& problem,
+                                  const Choice* within) const noexcept {
+  Segmentation segmentation;
+  state_->segment(stages, problem, &state_->policies, within, segmentation);
+  return segmentation;
 }
 
 DeviceFit Router::device_fit() const noexcept {

@@ -81,12 +81,14 @@ struct Router::State {
   /// unless the stage's own decision is of a stronger source, or fits the problem better.
   void bind_part(const Choice& within, Stage stage, const Problem& problem, Choice& own,
                  routing::Why& why) const noexcept;
-  /// Into an empty cover, and into whys[0 .. kMost) where they are asked for.
-  void cover(std::span<const Stage> stages, const Problem& problem, const routing::AllPolicies* by,
-             const Choice* within, Cover& cover, routing::Why* whys = nullptr) const noexcept;
-  /// Replaces a sequence, which is all that the cover holds, by its rows, each with what the table
-  /// says of the sequence.
-  void in_turn(const routing::StageRows& span, const Problem& problem, Cover& cover) const noexcept;
+  /// Into an empty segmentation, and into whys[0 .. kMost) where they are asked for.
+  void segment(std::span<const Stage> stages, const Problem& problem,
+               const routing::AllPolicies* by, const Choice* within, Segmentation& segmentation,
+               routing::Why* whys = nullptr) const noexcept;
+  /// Replaces a sequence, which is all that the segmentation holds, by its rows, each with what the
+  /// table says of the sequence.
+  void in_turn(const routing::StageRows& span, const Problem& problem,
+               Segmentation& segmentation) const noexcept;
   /// Of the problem, whose small fields are `small`, in both tables; this thread's.
   const routing::ClassPlace& place_of(const Problem& problem, std::uint64_t small) const noexcept;
   void find_place(const Problem& problem, const routing::ClassKey& key,

@@ -60,9 +60,9 @@ void attend_and_score(const Context& context, const Call& call, const TensorView
   const bool on[] = {context.options.on(Branch::cmp), context.options.on(Branch::sel)};
   const Problem& p = call.places.problem;
   if (on[0] && on[1]) {
-    const Cover cover = context.router->cover(kBoth, p, context.within);
-    for (std::size_t i = 0; i < cover.choices().size(); ++i)
-      run_compressed(context, cover.choices()[i], kBoth[i], call, o_cmp, blocks);
+    const Segmentation segmentation = context.router->segmentation(kBoth, p, context.within);
+    for (std::size_t i = 0; i < segmentation.choices().size(); ++i)
+      run_compressed(context, segmentation.choices()[i], kBoth[i], call, o_cmp, blocks);
     return;
   }
   for (std::size_t i = 0; i < kBoth.size(); ++i) {

@@ -47,7 +47,9 @@ class LayerForward {
       show(step_, kPhase, layer_, name, tensor);
     };
     one("q", t_.q), one("k_sel", t_.sel.k), one("v_sel", t_.sel.v), one("k_cmp", t_.cmp.k);
-    one("o_cmp", t_.branches[0]), one("o_sel", t_.branches[1]), one("o_win", t_.branches[2]);
+    one("o_cmp", t_.branches[index_of(Branch::cmp)]);
+    one("o_sel", t_.branches[index_of(Branch::sel)]);
+    one("o_win", t_.branches[index_of(Branch::win)]);
     one("o", t_.o);
   }
 

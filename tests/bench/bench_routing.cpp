@@ -159,8 +159,8 @@ void time_cover(benchmark::State& state, const Router& router, std::int64_t seq_
   const Problem p = problem(seq_len);
   const Choice attention = router.choose(Stage::attention, p);
   for (auto _ : state) {
-    Cover cover = router.cover(kBranches, p, &attention);
-    benchmark::DoNotOptimize(cover);
+    Segmentation segmentation = router.segmentation(kBranches, p, &attention);
+    benchmark::DoNotOptimize(segmentation);
   }
 }
 void cover_joined(benchmark::State& state) { time_cover(state, real_router(), 8192); }

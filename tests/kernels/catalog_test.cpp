@@ -179,11 +179,11 @@ TEST_CASE("a row of several stages takes each input once and not what it makes i
   };
   using Names = std::vector<std::string_view>;
   constexpr Stage kBoth[] = {Stage::attend_compressed, Stage::score};
-  const JoinedSignature both = signature_of(kBoth);
+  const MergedSignature both = signature_of(kBoth);
   CHECK(names(both.inputs) == Names{"q", "k_cmp", "v_cmp"});
   CHECK(names(both.outputs) == Names{"o_cmp", "blocks"});
   constexpr Stage kChain[] = {Stage::score, Stage::ranges, Stage::attend_selected};
-  const JoinedSignature chain = signature_of(kChain);
+  const MergedSignature chain = signature_of(kChain);
   CHECK(names(chain.inputs) == Names{"q", "k_cmp", "k_sel", "v_sel"});
   CHECK(names(chain.outputs) == Names{"blocks", "ranges", "o_sel"});
   const Problem p = problem_125m(40);

@@ -30,7 +30,7 @@ using namespace nsa::test;
 namespace {
 
 /// Allocations of one choose() for every stage, with and without a composite around it, and of a
-/// cover.
+/// segmentation.
 long counted(const Router& router, const Problem& p) {
   const long before = allocations;
   const Choice attention = router.choose(Stage::attention, p);
@@ -38,7 +38,7 @@ long counted(const Router& router, const Problem& p) {
     (void)router.choose(static_cast<Stage>(i), p);
     (void)router.choose(static_cast<Stage>(i), p, &attention, Form::stage_by_stage);
   }
-  (void)router.cover(kBranches, p, &attention);
+  (void)router.segmentation(kBranches, p, &attention);
   return allocations - before;
 }
 

@@ -111,7 +111,7 @@ class WorkerClient {
   std::vector<Repeat> repeated_;
 };
 
-/// One line of visible text (nsa/schemas/visible.hpp), bounded: reasons go into a database and a
+/// One line of visible text (nsa/schemas/text.hpp), bounded: reasons go into a database and a
 /// terminal.
 std::string one_line(std::string text);
 

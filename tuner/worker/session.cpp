@@ -50,7 +50,7 @@ worker::OfferedVariant offer_of(const Variant& variant, Direction direction) {
 
 std::string what_it_needs(const Variant& variant, const Problem& problem) {
   auto bytes = static_cast<double>(workspace_of(variant, problem));
-  const JoinedSignature signature = signature_of(variant.stages, problem.direction);
+  const MergedSignature signature = signature_of(variant.stages, problem.direction);
   for (const auto& side : {signature.inputs, signature.outputs}) {
     for (const TensorSpec& spec : side) {
       const TensorShape shape = shape_of(variant.stages, spec.name, problem);

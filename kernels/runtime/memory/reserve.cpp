@@ -33,8 +33,8 @@ std::int64_t hungriest_row(const Router& router, const Problem& p, const Choice&
     take(router.choose(stage, p, &attention));
   }
   // With a branch off each stage runs by itself: those count too.
-  const Cover cover = router.cover(kBoth, p, &attention);
-  for (const Choice& choice : cover.choices()) take(choice);
+  const Segmentation segmentation = router.segmentation(kBoth, p, &attention);
+  for (const Choice& choice : segmentation.choices()) take(choice);
   return most;
 }
 

@@ -69,9 +69,9 @@ class AttentionForward {
     static constexpr std::array kBoth{Stage::attend_compressed, Stage::score};
     const CompressedScoreTensors both{
         .q = t_.q, .kv = t_.cmp, .o = output(Branch::cmp), .blocks = t_.blocks};
-    const Cover cover =
-        step_.context.router->cover(kBoth, asked_of(step_.forward, true), step_.context.within);
-    const Choice& first = cover.choices()[0];
+    const Segmentation segmentation = step_.context.router->segmentation(
+        kBoth, asked_of(step_.forward, true), step_.context.within);
+    const Choice& first = segmentation.choices()[0];
     const bool one_row = first.variant && first.variant->stages.size() > 1 &&
                          (first.variant->deterministic || !step_.deterministic);
     if (one_row)

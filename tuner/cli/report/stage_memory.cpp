@@ -43,11 +43,11 @@ Problem problem_at(const RunPlan& plan, std::int64_t batch) {
                     std::vector<std::int64_t>(sequences, 0));
 }
 
-/// Lines of these stages: one, or one for each row of the cover that is chosen.
+/// Lines of these stages: one, or one for each row of the segmentation that is chosen.
 void add_stages(const Router& router, const std::vector<Stage>& stages, Memory& memory) {
   const Problem first = problem_at(memory.plan, memory.batches.front());
-  const Cover cover = router.cover(stages, first);
-  for (const Choice& choice : cover.choices()) {
+  const Segmentation segmentation = router.segmentation(stages, first);
+  for (const Choice& choice : segmentation.choices()) {
     if (!choice.variant) continue;
     StageMemory line{
         stages_text(choice.variant->stages), std::string(choice.variant->name), {}, {}};

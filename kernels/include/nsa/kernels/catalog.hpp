@@ -197,11 +197,11 @@ TensorShape shape_of(Stage stage, std::string_view tensor, const Problem& proble
 
 /// Tensors of a row that covers several stages: what any of them reads and none before it writes,
 /// once each, and what all of them write, stage by stage.
-struct JoinedSignature {
+struct MergedSignature {
   std::vector<TensorSpec> inputs, outputs;
 };
-/// The joined signature of a row over these stages.
-JoinedSignature signature_of(std::span<const Stage> stages,
+/// The merged signature of a row over these stages.
+MergedSignature signature_of(std::span<const Stage> stages,
                              Direction direction = Direction::forward);
 /// shape_of() of the first of the stages that has a tensor of that name. ContractError where none
 /// has.

@@ -1,4 +1,6 @@
-// The launch contract: what every variant gets, on every back end.
+// The launch contract: what every variant gets, on every back end. Values are plain: threads may
+// share one that none of them changes. A launch belongs to the thread that makes it, with its
+// workspace.
 #pragma once
 
 #include <array>

@@ -52,21 +52,21 @@ struct Choice {
   const char* fallback_reason = nullptr;
 };
 
-/// What runs for several stages: a row for each, or one over several of them.
-struct Cover {
+/// How neighbouring stages are cut into rows: one row over all of them, or a row for each.
+struct Segmentation {
   static constexpr std::size_t kMost = 4;
   /// In the order of the stages; together they cover each of these once.
   std::span<const Choice> choices() const& noexcept {
     return {std::launder(reinterpret_cast<const Choice*>(bytes.data())), count};
   }
-  std::span<const Choice> choices() const&& = delete;  // they end with the cover
+  std::span<const Choice> choices() const&& = delete;  // they end with the segmentation
   /// Another choice at the end, empty. kMost at most: not checked.
   Choice& add() noexcept { return *new (&bytes[sizeof(Choice) * count++]) Choice; }
   /// Forgets all choices.
   void clear() noexcept { count = 0; }
 
-  /// Choices are made one by one in these bytes: most covers are one row, and empty choices would
-  /// cost as much as its decision.
+  /// Choices are made one by one in these bytes: most segmentations are one row, and empty choices
+  /// would cost as much as its decision.
   alignas(Choice) std::array<std::byte, kMost * sizeof(Choice)> bytes;
   std::size_t count = 0;
 };
@@ -87,7 +87,7 @@ struct ApiOverrides {
 };
 
 /// An immutable snapshot of everything that decides, made once per runtime object.
-/// choose() and cover() take no lock, allocate nothing and need tens of nanoseconds.
+/// choose() and segmentation() take no lock, allocate nothing and need tens of nanoseconds.
 class Router {
  public:
   struct Inputs {
@@ -126,8 +126,8 @@ class Router {
   /// the API, a table or the built-in order has for them together; each by itself where nothing
   /// does, or where the API or the environment asks for a row of one of them. A stage that nothing
   /// runs has a choice without a variant.
-  Cover cover(std::span<const Stage> stages, const Problem& problem,
-              const Choice* within = nullptr) const noexcept;
+  Segmentation segmentation(std::span<const Stage> stages, const Problem& problem,
+                            const Choice* within = nullptr) const noexcept;
   /// How well the table that decides fits the device: of `table`, else of `shipped`.
   DeviceFit device_fit() const noexcept;
   /// What the Router was made from, borrowed.

@@ -1,4 +1,5 @@
-// Whether a variant runs a problem, and if not, why.
+// Whether a variant runs a problem, and if not, why. A Support is a plain value: threads may share
+// one that none of them changes.
 #pragma once
 
 #include <array>

@@ -1,4 +1,6 @@
-// A view of a tensor that somebody else owns: data, type, shape and strides, on any device.
+// A view of a tensor that somebody else owns: data, type, shape and strides, on any device. Threads
+// may share a view that none of them changes; what it points at is for its owner to guard.
+// Functions look at the view and never at the data.
 #pragma once
 
 #include <array>

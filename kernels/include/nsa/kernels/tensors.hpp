@@ -1,4 +1,4 @@
-// Tensors that belong together, by name.
+// Tensors that belong together, by name. Plain values, shared as views are (tensor.hpp).
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ struct GpuReading {
   std::optional<std::int64_t> used_bytes, total_bytes;
 };
 
-/// The library, opened once, or a null object that says why not.
+/// The library, opened once, or a null object that says why not. One thread at a time.
 class GpuLoad {
  public:
   GpuLoad();

@@ -18,6 +18,7 @@ class NotCapturable : public std::runtime_error {
 };
 
 /// A captured launch. Pointers that the launch used are part of it: they must stay valid.
+/// One thread at a time, with the stream of the capture.
 class GraphReplay {
  public:
   virtual ~GraphReplay() = default;

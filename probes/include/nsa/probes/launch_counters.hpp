@@ -12,7 +12,7 @@ namespace nsa::probes {
 
 /// Has the counters of one device from its construction to its end. Launches are slower meanwhile,
 /// so nothing is timed beside it; nor is activity recorded (ActivitySession, Timer::cupti). One a
-/// process.
+/// process, of one thread at a time.
 class CounterSession {
  public:
   /// InputError on a device that is no GPU. EnvironmentError with the reason, and what helps, when

@@ -27,7 +27,8 @@ std::vector<Capability> capabilities();
 Environment environment_fingerprint(const std::vector<Device>& devices);
 
 /// Times one launch at a time on one device. The launch function must only enqueue (CUDA) or run
-/// (CPU) the work; preparation and the cache flush are outside the timed region.
+/// (CPU) the work; preparation and the cache flush are outside the timed region. A timer belongs to
+/// the thread that launches.
 class LaunchTimer {
  public:
   virtual ~LaunchTimer() = default;

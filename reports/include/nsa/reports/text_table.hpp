@@ -21,7 +21,8 @@ struct Cell {
   Cell(const char* of, Ink with = Ink::plain) : text(of), ink(with) {}
 };
 
-/// Columns are as wide as their widest cell; two blanks between them; nothing trails a line.
+/// Columns are as wide as their widest cell; two blanks between them; nothing trails a line. One
+/// thread at a time.
 class TextTable {
  public:
   /// A column at the right. All columns come before the first row.

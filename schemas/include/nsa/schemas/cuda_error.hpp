@@ -1,5 +1,6 @@
-// A failed CUDA call: what, where, and one check that is one call into a function.
-// Names no CUDA type, so that a program without the toolkit can catch it too.
+// A failed CUDA call: what, where, and one check that is one call into a function. Names no CUDA
+// type, so that a program without the toolkit can catch it too. Threads may share an error; what
+// CUDA reports is that of the calling thread.
 #pragma once
 
 #include <source_location>

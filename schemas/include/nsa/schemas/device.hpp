@@ -1,4 +1,4 @@
-// Where something ran or will run.
+// Where something ran or will run. Plain values: threads may share one that none of them changes.
 #pragma once
 
 #include <cstdint>

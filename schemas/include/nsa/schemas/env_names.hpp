@@ -1,4 +1,6 @@
-// The table of NSA_* names and one parser for their values.
+// The table of NSA_* names and one parser for their values. Threads may share what is here and none
+// of them changes, and call all functions; but setenv() in one thread while another takes a
+// snapshot of the process is a race of the C library.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Errors by who has to act, which is also what decides the exit code.
+// Errors by who has to act, which is also what decides the exit code. Threads may share an error:
+// nothing changes one.
 #pragma once
 
 #include <stdexcept>
@@ -6,7 +7,7 @@
 
 namespace nsa {
 
-/// Exit codes of the program, in the order of facts: see docs/architecture.md.
+/// Exit codes of the program; which of several wins is in docs/architecture.md.
 enum class ExitCode : int {
   good = 0,
   found = 1,

@@ -1,5 +1,6 @@
 // Input data that can be made anywhere (C++, CUDA, Python): a counter-based generator, so that any
-// row of any tensor is known without the rows before it.
+// row of any tensor is known without the rows before it. Functions share nothing: threads may call
+// them at the same time.
 #pragma once
 
 #include <cstdint>

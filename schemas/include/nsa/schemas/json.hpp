@@ -1,5 +1,7 @@
 // JSON of the vocabulary. Input is hostile until parsed: text is first parsed (line and column),
 // then validated against the JSON Schema of its kind (JSON pointer), and only then converted.
+// Functions share nothing: threads may call them at the same time. A file that two threads write is
+// that of the one which finishes last, never a mixture.
 #pragma once
 
 #include <string>

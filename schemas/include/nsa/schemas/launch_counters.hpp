@@ -1,4 +1,5 @@
 // What the hardware counted during one launch of a variant, in a pass apart from the timed ones.
+// Plain values: threads may share one that none of them changes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Whose launch it was that a pass apart from the timed ones looked at.
+// Whose launch it was that a pass apart from the timed ones looked at. Plain values: threads may
+// share one that none of them changes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What one launch of a variant really did, seen in a pass apart from the timed ones.
+// What one launch of a variant really did, seen in a pass apart from the timed ones. Plain values:
+// threads may share one that none of them changes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What was measured: raw samples and the row that owns them.
+// What was measured: raw samples and the row that owns them. Plain values: threads may share one
+// that none of them changes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// The one median of the program: of samples, visits, ratios, steps and readings.
+// The one median of the program: of samples, visits, ratios, steps and readings. A function of its
+// argument alone: threads may call it at the same time.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +11,7 @@
 namespace nsa {
 
 /// The value in the middle; of an even count, half way between the two in the middle (for whole
-/// numbers rounded towards the smaller). `values` is not empty.
+/// numbers rounded towards the smaller). ContractError where there are no values.
 template <class T>
 T median(std::vector<T> values) {
   expects(!values.empty(), "a median of at least one value");

@@ -1,4 +1,5 @@
-// Where output may go, and a file that is there whole or not at all.
+// Where output may go, and a file that is there whole or not at all. Functions may be called by
+// several threads; a WholeFile belongs to one thread at a time.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// What is asked: one NSA call with its shape, batch and data.
+// What is asked: one NSA call with its shape, batch and data. Values are plain: threads may share
+// one that none of them changes. Functions share nothing: threads may call them at the same time.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// A run owns measurements: same spec, build and environment, one owner at a time.
+// A run owns measurements: same spec, build and environment, one owner at a time. Plain values:
+// threads may share one that none of them changes.
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
-// What a user wants measured: sweep.json.
+// What a user wants measured: sweep.json. Plain values: threads may share one that none of them
+// changes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Text: one code point at a time, what is seen of it, how far two words are apart, counts and
-// intervals in words.
+// intervals in words. Functions share nothing: threads may call them at the same time.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// What was decided: the thresholds file of one device.
+// What was decided: the thresholds file of one device. Values are plain: threads may share one that
+// none of them changes. Functions share nothing: threads may call them at the same time.
 #pragma once
 
 #include <array>

@@ -1,5 +1,6 @@
 // How `trace record` tells the tracer inside a program what to record: environment variables, which
-// children inherit. The names are here, so that both sides mean the same.
+// children inherit. The names are here, so that both sides mean the same; all are constants, which
+// threads may share.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +36,8 @@ inline constexpr const char* kHostStacks = "host stacks:";
 /// "end": the program is ended (exit code 124) once the hang is noted; else it is left.
 inline constexpr const char* kEnvOnHang = "NSATUNE_TRACE_ON_HANG";
 /// 1: the getters that only make noise are recorded too.
-inline constexpr const char* kEnvAllCalls =
-    "NSATUNE_TRACE_ALL_CALLS";  /// Records that are left out, with commas between them: sync,
-                                /// memory, overhead.
+inline constexpr const char* kEnvAllCalls = "NSATUNE_TRACE_ALL_CALLS";
+/// Records that are left out, with commas between them: sync, memory, overhead.
 inline constexpr const char* kEnvWithout = "NSATUNE_TRACE_WITHOUT";
 
 /// 1: the hook for PyTorch comes into Python programs (PYTHONPATH has its folder).

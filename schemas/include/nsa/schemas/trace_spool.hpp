@@ -8,7 +8,7 @@
 //
 // Times are CLOCK_MONOTONIC in nanoseconds. Texts are numbered per file by `text` records, 0 is the
 // empty text. A process that is killed leaves whole records and perhaps a piece of one; it has no
-// SpoolTotals with kSpoolFinal.
+// SpoolTotals with kSpoolFinal. Threads may share a record that none of them changes.
 #pragma once
 
 #include <cstddef>

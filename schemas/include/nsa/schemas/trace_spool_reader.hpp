@@ -1,4 +1,5 @@
-// Records of a spool, one after the other, checked.
+// Records of a spool, one after the other, checked. A cursor belongs to one thread at a time;
+// several may read the same bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The words that all parts share. Names in C++, JSON, SQL and on the command line are the same.
+// Functions share nothing: threads may call them at the same time.
 #pragma once
 
 #include <array>

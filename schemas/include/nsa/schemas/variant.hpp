@@ -1,4 +1,6 @@
 // Which implementation is meant: the id of a variant, apart from its code (kernels/catalog.hpp).
+// Values are plain: threads may share one that none of them changes. Functions share nothing:
+// threads may call them at the same time.
 #pragma once
 
 #include <compare>

@@ -1,5 +1,6 @@
 // How coordinates are spelled: "bq=64.st=3", in every text that is written. Older files, databases
-// and commands say "bq64.st3"; whatever reads a variant's text takes both.
+// and commands say "bq64.st3"; whatever reads a variant's text takes both. Functions share nothing:
+// threads may call them at the same time.
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 // The worker protocol: one JSON document a line on stdin (requests) and stdout (replies).
-// schemas/json/worker_request.schema.json and worker_reply.schema.json are its public form.
+// schemas/json/worker_request.schema.json and worker_reply.schema.json are its public form. Values
+// are plain: threads may share one that none of them changes. Functions share nothing: threads may
+// call them at the same time.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,8 @@ struct Observation {
 };
 
 /// Rows of one device. Its memory follows the number of problems and rows, not of samples. Copies
-/// share what rows have in common, which is only ever added to.
+/// share what rows have in common, which is only ever added to; so threads may share one only while
+/// nothing is added to it or to a copy.
 class Observations {
  public:
   Observations() = default;

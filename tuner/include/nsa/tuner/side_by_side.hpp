@@ -38,7 +38,8 @@ struct FreshTime {
 FreshTime measure_fresh(const WorkerCommand& command, const Device& device, const FreshJob& job,
                         const std::atomic<bool>* stop, std::optional<double> budget_s);
 
-/// The lock that a sweep takes of a device, until the object ends.
+/// The lock that a sweep takes of a device, until the object ends. One thread at a time; threads
+/// and processes that wait for one device take turns.
 class DeviceTurn {
  public:
   /// Waits for it, and says for whom. False from held() where `stop` or the budget came first.

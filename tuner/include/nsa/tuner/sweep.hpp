@@ -34,6 +34,7 @@ struct WorkerCommand {
 WorkerCommand shell_worker(const std::string& command);
 
 /// Where rows go. They are kept when add() returns: a kill after it loses nothing.
+/// Called by the thread that sweeps.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -66,7 +67,7 @@ struct Event {
   std::string variant;               // "" for "contest"
   std::string reason;
 };
-/// Who hears of it. Does nothing by default.
+/// Who hears of it, from the thread that sweeps. Does nothing by default.
 class Reporter {
  public:
   virtual ~Reporter() = default;

@@ -12,7 +12,8 @@
 
 namespace nsa::doctor {
 
-/// Takes a log line by line, so that logs of any size and running commands go the same way.
+/// Takes a log line by line, so that logs of any size and running commands go the same way. One
+/// thread at a time.
 class LogReader {
  public:
   /// `live`: the output of a command, whose last line need not be the last of the run.
@@ -43,7 +44,7 @@ bool read_assignments(std::string_view line, std::int64_t line_number, Settings&
 EnvironmentEvidence parse_environment_file(std::string_view text, const std::string& file);
 
 /// Takes heartbeat JSONL line by line, so that files of any size are read. NaN and Infinity, which
-/// Python writes where training diverged, are fields without a value.
+/// Python writes where training diverged, are fields without a value. One thread at a time.
 class HeartbeatReader {
  public:
   explicit HeartbeatReader(const std::string& file);

@@ -11,7 +11,8 @@ enum class Side : std::uint8_t { unknown, good, bad };
 
 /// Wald's sequential probability ratio test of log(candidate / good) between 0 and the step, wrong
 /// in one case of a thousand each way. No pair counts for more than a third of what decides, so
-/// that neither an outlier nor a large step makes a verdict of less than three pairs.
+/// that neither an outlier nor a large step makes a verdict of less than three pairs. One thread
+/// at a time.
 class SequentialTest {
  public:
   /// @param step   log(new / old level) that was found; not 0

@@ -1,5 +1,6 @@
 // Whether a failed CUDA call found no memory. Apart from cuda_error.hpp, which kernels include: a
-// change of that file would make the measurements of all of them stale.
+// change of that file would make the measurements of all of them stale. Functions share nothing:
+// threads may call them at the same time.
 #pragma once
 
 #include "nsa/schemas/cuda_error.hpp"

@@ -4,6 +4,8 @@
 //   template <>
 //   inline constexpr auto kFields<Sample> = std::tuple{required("start_ns", &Sample::start_ns),
 //                                                      optional("cycles", &Sample::cycles)};
+//
+// All of it is constant: threads may share it.
 #pragma once
 
 #include <tuple>

@@ -1,4 +1,5 @@
-// A straight line through points, by least squares.
+// A straight line through points, by least squares. Values are plain: threads may share one that
+// none of them changes. Functions share nothing: threads may call them at the same time.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ struct StraightLine {
   double error = 0;  // standard deviation about the line
 };
 
-/// `x` and `y` are as long, three points or more.
+/// `x` and `y` are as long, three points or more, else ContractError.
 inline StraightLine straight_line(std::span<const double> x, std::span<const double> y) {
   expects(x.size() == y.size() && x.size() >= 3, "three points or more");
   const auto n = static_cast<double>(x.size());

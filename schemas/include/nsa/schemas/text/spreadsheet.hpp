@@ -1,4 +1,5 @@
-// Cells of a CSV that spreadsheets take for text, whatever strangers wrote.
+// Cells of a CSV that spreadsheets take for text, whatever strangers wrote. Functions share
+// nothing: threads may call them at the same time.
 #pragma once
 
 #include <string>

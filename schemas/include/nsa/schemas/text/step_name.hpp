@@ -1,5 +1,5 @@
 // Which names of ranges mean a step of a training or serving loop: one rule for who records and for
-// who reads.
+// who reads. Functions share nothing: threads may call them at the same time.
 #pragma once
 
 #include <string_view>

@@ -1,6 +1,7 @@
 // Directions of training's launches beside the two of types.hpp. They are constants here and no
 // enumerators there because kernels are compiled from types.hpp, whose text their hashes cover: a
-// word of the tuner's there would make every measurement stale.
+// word of the tuner's there would make every measurement stale. Functions share nothing: threads
+// may call them at the same time.
 #pragma once
 
 #include "nsa/schemas/types.hpp"

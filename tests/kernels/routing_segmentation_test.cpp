@@ -1,5 +1,5 @@
-// Covers: a row over several stages against the sequence of single rows, and composites that name
-// rows of their stages.
+// Segmentations: a row over several stages against the sequence of single rows, and composites that
+// name rows of their stages.
 #include <algorithm>
 #include <string>
 
@@ -34,8 +34,8 @@ Router::Inputs decided(std::vector<ThresholdRange> ranges, std::vector<Decision>
 /// "fused" or "fa2_dense, streamed": what runs for the two stages.
 std::string rows_of(const Router& router, const Problem& p, const Choice* within = nullptr) {
   std::string text;
-  const Cover cover = router.cover(kBranches, p, within);
-  for (const Choice& choice : cover.choices()) {
+  const Segmentation segmentation = router.segmentation(kBranches, p, within);
+  for (const Choice& choice : segmentation.choices()) {
     text += (text.empty() ? "" : ", ") + std::string(choice.variant ? choice.variant->name : "-");
   }
   return text;
@@ -60,7 +60,7 @@ TEST_CASE("a file that says split runs split, one that says fused runs fused, by
   CHECK(rows_of(router, prefill(64)) == "fa2_dense, streamed");
   CHECK(rows_of(router, prefill(511)) == "fa2_dense, streamed");
   CHECK(rows_of(router, prefill(512)) == "fused");
-  const Cover split = router.cover(kBranches, prefill(64));
+  const Segmentation split = router.segmentation(kBranches, prefill(64));
   for (const Choice& choice : split.choices()) {
     CHECK(choice.source == Source::thresholds);
     REQUIRE(choice.range);
@@ -77,8 +77,8 @@ TEST_CASE("without a decision the row over both runs, as the built-in order has 
   in.rows = catalog();
   const Router router(std::move(in));
   CHECK(rows_of(router, prefill(64)) == "fused");
-  const Cover cover = router.cover(kBranches, prefill(64));
-  CHECK(cover.choices().front().source == Source::built_in);
+  const Segmentation segmentation = router.segmentation(kBranches, prefill(64));
+  CHECK(segmentation.choices().front().source == Source::built_in);
 }
 
 TEST_CASE("a wish for one of the stages wins against a file that joins them",
@@ -88,7 +88,7 @@ TEST_CASE("a wish for one of the stages wins against a file that joins them",
   in.api.variants = {{Stage::score, id("score", "streamed")}};
   const Router by_api(std::move(in));
   CHECK(rows_of(by_api, prefill(64)) == "fa2_varlen, streamed");
-  const auto choices = by_api.cover(kBranches, prefill(64));
+  const auto choices = by_api.segmentation(kBranches, prefill(64));
   CHECK(choices.choices()[1].source == Source::api);
   in = joined();
   in.environment = environment({"NSA_USE_FA2_CMP=1"});
@@ -127,8 +127,8 @@ TEST_CASE("a file of version 1 binds too, and says once that it knows no hashes 
   in.table->classes[0].decisions[0].ranges[0].source_hash = "0123456789abcdef";
   const Router router(std::move(in));
   CHECK(rows_of(router, prefill(64)) == "fused");
-  const Cover cover = router.cover(kBranches, prefill(64));
-  CHECK_FALSE(cover.choices().front().stale);
+  const Segmentation segmentation = router.segmentation(kBranches, prefill(64));
+  CHECK_FALSE(segmentation.choices().front().stale);
   const auto unknown = [](const std::string& line) {
     return line.find("is unknown") != std::string::npos;
   };
@@ -139,11 +139,11 @@ TEST_CASE("a file of today with another hash of a row over both is stale", "[ker
   Router::Inputs in = decided({range(0, {}, together("fused"))});
   in.table->classes[0].decisions[0].ranges[0].source_hash = "0123456789abcdef";
   const Router router(std::move(in));
-  const Cover cover = router.cover(kBranches, prefill(64));
-  CHECK(cover.choices().front().stale);
+  const Segmentation segmentation = router.segmentation(kBranches, prefill(64));
+  CHECK(segmentation.choices().front().stale);
 }
 
-TEST_CASE("a cover that leaves a stage without a row is refused with the stage's name",
+TEST_CASE("a segmentation that leaves a stage without a row is refused with the stage's name",
           "[kernels][routing]") {
   const auto refusal = [](std::string name) {
     ThresholdTable t = table(cpu(), prefill(64), {});
