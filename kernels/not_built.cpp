@@ -1,7 +1,6 @@
 // What the runtime has of CUDA in a build without it: a device cannot be had, and each way to one
 // says so. The launch functions of variants are not here: nsa_add_variant writes them.
 #include "cuda/gemm/gemm.hpp"
-#include "decode/step.hpp"
 #include "nsa/kernels/device_inputs.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/device_oracle.hpp"
@@ -145,22 +144,6 @@ void gemm_batched(const TensorView&, const TensorView&, const TensorView&, float
 TensorView as_matrix(const TensorView& tensor) { return tensor; }
 
 }  // namespace cuda
-
-namespace decode {
-
-void attend_step(const Problem&, const AttentionTensors&, const StepSequences&,
-                 const AttentionOptions&, CUstream_st*) {
-  refuse();
-}
-void advance(const Problem&, const CacheRows&, Standing*, Sequence*, Sequence*, CUstream_st*) {
-  refuse();
-}
-void append_step(const Problem&, const AttentionTensors&, const CacheTensors&, const StepSequences&,
-                 CUstream_st*) {
-  refuse();
-}
-
-}  // namespace decode
 
 namespace training {
 

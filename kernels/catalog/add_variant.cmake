@@ -1,5 +1,6 @@
 # nsa_add_variant(<name> <units...> [SM90A <units...>] [SHARED <units...>]
-#                 [LAUNCH <constants...> [BUILT_IF <variable>] [TEXTS <header> <functions...>]])
+#                 [LAUNCH <constants...>] [FUNCTIONS <header> <constants...>]
+#                 [BUILT_IF <variable>] [TEXTS <header> <functions...>])
 # One variant of the stage whose folder this is called in:
 #   units     its own translation units, the one with its launch function first
 #   SM90A     those of its own that only sm_90a can run
@@ -8,23 +9,27 @@
 #             define and its rows name. "launches/<folder>.hpp" declares them; where the toolkit is
 #             missing, or the variable of BUILT_IF is false, the units are left out and the constants
 #             are null
+#   FUNCTIONS the same of a CUDA variant with launch functions of other types: constants, each as
+#             "<type> <name>", that the header declares
 #   TEXTS     functions without parameters, each as "<type> <name>", that the units define and the
 #             header declares: why a library cannot be used, which version it has. Empty texts where
 #             the units are left out
 # Compiles the units and writes nsa::source_hash::<name>, of all that these units are compiled from.
 function(nsa_add_variant name)
-  cmake_parse_arguments(ARG "" "BUILT_IF" "SM90A;SHARED;LAUNCH;TEXTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "BUILT_IF" "SM90A;SHARED;LAUNCH;FUNCTIONS;TEXTS" ${ARGN})
   set(own ${ARG_UNPARSED_ARGUMENTS})
   nsa_variant_sources(${name} ${own} ${ARG_SM90A} ${ARG_SHARED})
   list(TRANSFORM own PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM ARG_SM90A PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  if(NOT ARG_LAUNCH)
+  if(NOT ARG_LAUNCH AND NOT ARG_FUNCTIONS)
     target_sources(nsa_kernels PRIVATE ${own})
     return()
   endif()
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
-  set_property(GLOBAL APPEND PROPERTY NSA_LAUNCH_FOLDERS ${folder})
-  set_property(GLOBAL APPEND PROPERTY NSA_LAUNCHES_${folder} ${ARG_LAUNCH})
+  if(ARG_LAUNCH)
+    set_property(GLOBAL APPEND PROPERTY NSA_LAUNCH_FOLDERS ${folder})
+    set_property(GLOBAL APPEND PROPERTY NSA_LAUNCHES_${folder} ${ARG_LAUNCH})
+  endif()
   set(built ${NSA_HAVE_CUDA})
   if(ARG_BUILT_IF)
     set(built ${${ARG_BUILT_IF}})
@@ -35,30 +40,35 @@ function(nsa_add_variant name)
       target_sources(nsa_kernels_sm90a PRIVATE ${ARG_SM90A})
     endif()
   else()
-    nsa_write_stub(${name} ${folder} "${ARG_LAUNCH}" "${ARG_TEXTS}")
+    nsa_write_stub(${name} ${folder} "${ARG_LAUNCH}" "${ARG_FUNCTIONS}" "${ARG_TEXTS}")
   endif()
 endfunction()
 
 # The constants of a variant that is not built as null pointers, its texts as empty ones.
-function(nsa_write_stub name folder launch texts)
+function(nsa_write_stub name folder launch functions texts)
   set(stub ${PROJECT_BINARY_DIR}/generated/launches/${name}_not_built.cpp)
   set(definitions "")
-  foreach(constant IN LISTS launch)
-    string(APPEND definitions "constinit const LaunchFunction ${constant} = nullptr;\n")
-  endforeach()
-  set(include "")
-  if(texts)
-    list(POP_FRONT texts header)
-    set(include "\n#include \"${header}\"")
+  set(includes "")
+  if(launch)
+    string(APPEND includes "#include \"launches/${folder}.hpp\"\n")
+    list(TRANSFORM launch PREPEND "LaunchFunction ")
   endif()
+  foreach(list functions texts)
+    if(${list})
+      list(POP_FRONT ${list} header)
+      string(APPEND includes "#include \"${header}\"\n")
+    endif()
+  endforeach()
+  foreach(constant IN LISTS launch functions)
+    string(APPEND definitions "constinit const ${constant} = nullptr;\n")
+  endforeach()
   foreach(function IN LISTS texts)
     string(APPEND definitions
            "${function}() {\n  static const std::string none;\n  return none;\n}\n")
   endforeach()
   file(CONFIGURE OUTPUT ${stub} @ONLY CONTENT
 "// Written by CMake (nsa_add_variant). Do not edit.
-#include \"launches/${folder}.hpp\"${include}
-
+${includes}
 namespace nsa::${folder} {
 
 ${definitions}

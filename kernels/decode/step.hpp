@@ -18,9 +18,9 @@ struct StepSequences {
 Support supports_step(const Problem& problem, const Device& device) noexcept;
 /// Enqueues the step: one new token in each sequence, whose keys are in place already.
 /// `tensors.cmp` are compressed rows. All three branches are on.
-void attend_step(const Problem& problem, const AttentionTensors& tensors,
-                 const StepSequences& sequences, const AttentionOptions& options,
-                 CUstream_st* stream);
+using AttendFunction = void (*)(const Problem& problem, const AttentionTensors& tensors,
+                                const StepSequences& sequences, const AttentionOptions& options,
+                                CUstream_st* stream);
 
 /// All that a cache holds, as tensors of all its sequences.
 struct CacheTensors {
@@ -43,11 +43,17 @@ struct CacheRows {
 /// [batch] say where the stages find the keys once the new ones are in place. In `window`,
 /// cmp_begin is the number of rows by which those that stay move to the front first. A sequence
 /// that is full stays where it is, and its last token is overwritten.
-void advance(const Problem& problem, const CacheRows& rows, Standing* standing, Sequence* selected,
-             Sequence* window, CUstream_st* stream);
+using AdvanceFunction = void (*)(const Problem& problem, const CacheRows& rows, Standing* standing,
+                                 Sequence* selected, Sequence* window, CUstream_st* stream);
 /// Puts the new rows `fresh.cmp`, `sel` and `win` [batch, kv_heads, d] in place and pools a block
 /// that they complete (docs/nsa.md 9).
-void append_step(const Problem& problem, const AttentionTensors& fresh, const CacheTensors& cache,
-                 const StepSequences& sequences, CUstream_st* stream);
+using AppendFunction = void (*)(const Problem& problem, const AttentionTensors& fresh,
+                                const CacheTensors& cache, const StepSequences& sequences,
+                                CUstream_st* stream);
+
+// Null where the toolkit is missing; the row that runs them is then not built either.
+extern const AdvanceFunction kAdvance;
+extern const AppendFunction kAppendStep;
+extern const AttendFunction kAttendStep;
 
 }  // namespace nsa::decode

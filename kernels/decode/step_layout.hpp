@@ -1,7 +1,7 @@
 // How a decode step is shared out over a cluster.
 #pragma once
 
-#include "decode/cuda/step.hpp"
+#include "decode/cuda/step/params.hpp"
 
 namespace nsa::decode {
 

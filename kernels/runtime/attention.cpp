@@ -142,7 +142,7 @@ void attend_step(const Context& context, const AttendPlaces& places,
   if (context.telemetry) {
     context.telemetry->engaged(Stage::attention, context.within->variant->name);
   }
-  decode::attend_step(places.problem, tensors,
+  decode::kAttendStep(places.problem, tensors,
                       {places.sequences.device, places.window_sequences.device}, context.options,
                       context.stream);
 }

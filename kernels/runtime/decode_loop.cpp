@@ -133,10 +133,10 @@ void DecodeLoop::stepped() {
 }
 
 void DecodeLoop::State::advance(const Context& context) {
-  decode::advance(problem,
-                  {capacity, KvCacheInside::of(caches.front()).win_stride,
-                   num_compressed(capacity, problem.geometry)},
-                  standing, sequences, sequences + bounds.size(), context.stream);
+  decode::kAdvance(problem,
+                   {capacity, KvCacheInside::of(caches.front()).win_stride,
+                    num_compressed(capacity, problem.geometry)},
+                   standing, sequences, sequences + bounds.size(), context.stream);
 }
 
 void DecodeLoop::model_step(const Context& context, const ModelWeights& weights,

@@ -86,7 +86,7 @@ void attend_stepped(const Context& context, const Problem& p, const PlacedSequen
   const StageScope scope(context.observer, Stage::attention, context.within->variant->name,
                          p.max_seq_len(), context.stream);
   const decode::CacheTensors all = CachedLayer::tensors_of(KvCacheInside::of(cache));
-  decode::append_step(p, fresh, all, step, context.stream);
+  decode::kAppendStep(p, fresh, all, step, context.stream);
   AttentionTensors cached = fresh;
   cached.cmp = all.cmp;
   cached.sel = all.sel;

@@ -2,35 +2,22 @@
 
 #include <cmath>
 
-#include "cuda/memory/alignment.hpp"
-#include "nsa/schemas/error.hpp"
+#include "cuda/backward/gradient_tensor.hpp"
+#include "cuda/flash/head_tensor.hpp"
 
 namespace nsa::cuda {
 namespace {
 
 constexpr std::int64_t kAlignment = 256;  // of a tensor in the workspace
 
-GradientTensor gradient_tensor(const TensorView& view, bool accumulate) {
-  if (!view) return {};
-  expects(view.rank == 3 && view.rows_contiguous(), "a gradient [rows, heads, dim]");
-  return {.data = view.data,
-          .row_stride = view.stride[0],
-          .head_stride = view.stride[1],
-          .fp32 = view.dtype == Dtype::fp32,
-          .accumulate = accumulate,
-          .vectors = rows_start_aligned(view)};
-}
-
 }  // namespace
 
 BackwardParams make_backward_params(const LaunchArgs& args, const BandBackwardTensors& tensors,
                                     const AttendParams& attend) {
   expects(attend.lse != nullptr, "the log-sum-exp that the forward launch saved");
-  expects(tensors.d_o.rank == 3 && tensors.d_o.rows_contiguous(), "d_o [tokens, q_heads, dim]");
   BackwardParams p;
   p.attend = attend;
-  p.d_o = {tensors.d_o.data, tensors.d_o.stride[0], tensors.d_o.stride[1],
-           rows_start_aligned(tensors.d_o)};
+  p.d_o = head_tensor<const void>(tensors.d_o, rows_start_aligned(tensors.d_o));
   p.stats_given = static_cast<bool>(tensors.row_stats);
   p.stats = p.stats_given
                 ? tensors.row_stats.as<float>()

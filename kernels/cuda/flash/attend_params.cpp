@@ -3,16 +3,15 @@
 #include <cmath>
 #include <numbers>
 
+#include "cuda/flash/head_tensor.hpp"
 #include "cuda/memory/alignment.hpp"
-#include "nsa/schemas/error.hpp"
 
 namespace nsa::cuda {
 namespace {
 
 template <class T>
-HeadTensor<T> head_tensor(const TensorView& view) {
-  expects(view.rank == 3 && view.rows_contiguous(), "a tensor [rows, heads, dim], dim contiguous");
-  return {view.data, view.stride[0], view.stride[1], rows_start_aligned(view)};
+HeadTensor<T> aligned_tensor(const TensorView& view) {
+  return head_tensor<T>(view, rows_start_aligned(view));
 }
 
 /// q, k, v, o and the sizes: what every branch has.
@@ -20,10 +19,10 @@ template <class Tensors>
 AttendParams common_params(const LaunchArgs& args, const Tensors& tensors) {
   const Problem& problem = args.problem;
   AttendParams params;
-  params.q = head_tensor<const void>(tensors.q);
-  params.k = head_tensor<const void>(tensors.kv.k);
-  params.v = head_tensor<const void>(tensors.kv.v);
-  params.o = head_tensor<void>(tensors.o);
+  params.q = aligned_tensor<const void>(tensors.q);
+  params.k = aligned_tensor<const void>(tensors.kv.k);
+  params.v = aligned_tensor<const void>(tensors.kv.v);
+  params.o = aligned_tensor<void>(tensors.o);
   params.sequences = args.device_sequences;
   params.batch = problem.batch();
   params.tokens = problem.total_tokens();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "cuda/flash/head_tensor.hpp"
 #include "cuda/memory/alignment.hpp"
 #include "gate_combine/cuda/gate/gate.cuh"
 #include "operands/model.hpp"
@@ -27,21 +28,7 @@ __device__ std::uint32_t first_row() {
 template <class T>
 cuda::HeadTensor<T> head_tensor(const TensorView& view) {
   if (!view) return {};
-  expects(view.rank == 3 && view.rows_contiguous(), "a tensor [rows, heads, dim]");
-  return {view.data, view.stride[0], view.stride[1], cuda::rows_are_vectors(view)};
-}
-
-inline void set_weights(GateParams& p, const GateWeights& weights) {
-  p.fc1_w = weights.fc1_w.data;
-  p.fc1_b = weights.fc1_b.data;
-  p.fc2_w = weights.fc2_w.data;
-  p.fc2_b = weights.fc2_b.data;
-  p.fc1_w_stride = weights.fc1_w.stride[0];
-  p.fc1_b_stride = weights.fc1_b.stride[0];
-  p.fc2_w_stride = weights.fc2_w.stride[0];
-  p.fc2_b_stride = weights.fc2_b.stride[0];
-  p.hidden = static_cast<int>(weights.fc1_w.shape[0]);
-  p.unit_vectors = cuda::rows_are_vectors(weights.fc1_w);
+  return cuda::head_tensor<T>(view, cuda::rows_are_vectors(view));
 }
 
 inline GateParams make_params(const LaunchArgs& args) {
@@ -51,7 +38,9 @@ inline GateParams make_params(const LaunchArgs& args) {
   p.q = head_tensor<const void>(tensors.q);
   for (std::size_t b = 0; b < 3; ++b) p.branch[b] = head_tensor<const void>(tensors.branches[b]);
   p.o = head_tensor<void>(tensors.o);
-  set_weights(p, tensors.weights);
+  p.mlp = cuda::gate_mlp(tensors.weights);
+  p.hidden = static_cast<int>(tensors.weights.fc1_w.shape[0]);
+  p.unit_vectors = cuda::rows_are_vectors(tensors.weights.fc1_w);
   if (args.saved && args.saved->gates) {
     const TensorView& gates = args.saved->gates;
     expects(gates.dtype == Dtype::fp32 && gates.rows_contiguous(), "gates in fp32");

@@ -5,6 +5,7 @@
 #include "cuda/flash/attend_params.hpp"
 #include "cuda/launch/launch.cuh"
 #include "cuda/ptx/vectors.cuh"
+#include "gate_combine/cuda/gate/mlp.hpp"
 #include "gate_combine/cuda/gate/sizes.hpp"
 
 namespace nsa::cuda {
@@ -15,9 +16,8 @@ struct GateParams {
   HeadTensor<const void> q;          // [tokens, q_heads, dk]
   HeadTensor<const void> branch[3];  // [tokens, q_heads, dv]: cmp, sel, win; data may be null
   HeadTensor<void> o;                // [tokens, q_heads, dv]
-  const void *fc1_w, *fc1_b, *fc2_w, *fc2_b;
-  std::int64_t fc1_w_stride, fc1_b_stride, fc2_w_stride, fc2_b_stride;  // of dimension 0
-  float* gates;                                                         // [tokens, kv_heads, 3]
+  GateMlp mlp;
+  float* gates;  // [tokens, kv_heads, 3]
   std::int64_t gates_row_stride, gates_head_stride;
   std::uint32_t rows;  // tokens x kv_heads: 32 bits, for a division takes ten times as long in 64
   std::uint32_t kv_heads;
@@ -105,7 +105,7 @@ __device__ void fill_units(const GateParams& p, int first, float* units) {
       const int i = begin + k * kGateThreads, unit = first + i / pieces;
       if (i >= all || unit >= p.hidden) continue;
       bits[k] = *reinterpret_cast<const BitsOf<T, kWidth>*>(
-          static_cast<const T*>(p.fc1_w) + unit * p.fc1_w_stride + i % pieces * kWidth);
+          static_cast<const T*>(p.mlp.fc1_w) + unit * p.mlp.fc1_w_stride + i % pieces * kWidth);
     }
 #pragma unroll
     for (int k = 0; k < kPieces; ++k) {
@@ -146,10 +146,10 @@ template <class T>
 __device__ UnitWeights load_unit(const GateParams& p, int unit) {
   UnitWeights weights;
   if (unit >= p.hidden) return weights;
-  weights.bias = to_float(static_cast<const T*>(p.fc1_b)[unit * p.fc1_b_stride]);
+  weights.bias = to_float(static_cast<const T*>(p.mlp.fc1_b)[unit * p.mlp.fc1_b_stride]);
 #pragma unroll
   for (int b = 0; b < 3; ++b) {
-    weights.logit[b] = to_float(static_cast<const T*>(p.fc2_w)[b * p.fc2_w_stride + unit]);
+    weights.logit[b] = to_float(static_cast<const T*>(p.mlp.fc2_w)[b * p.mlp.fc2_w_stride + unit]);
   }
   return weights;
 }
@@ -195,7 +195,7 @@ __device__ void make_logits(const GateParams& p, const GateTile& tile, float (&z
   float bias[3];
 #pragma unroll
   for (int b = 0; b < 3; ++b)
-    bias[b] = to_float(static_cast<const T*>(p.fc2_b)[b * p.fc2_b_stride]);
+    bias[b] = to_float(static_cast<const T*>(p.mlp.fc2_b)[b * p.mlp.fc2_b_stride]);
   for (int first = 0; first < p.hidden; first += kGateUnits) {
     const UnitWeights weights = load_unit<T>(p, first + static_cast<int>(threadIdx.x) % 32);
     float* units = tile.units;

@@ -1,7 +1,8 @@
 // The backward pass of gate_combine: from the arguments of a launch to the kernels.
 #include <algorithm>
 
-#include "cuda/memory/alignment.hpp"
+#include "cuda/backward/gradient_tensor.hpp"
+#include "cuda/flash/head_tensor.hpp"
 #include "gate_combine/cuda/gate_fused_backward/params.hpp"
 #include "operands/model_backward.hpp"
 
@@ -10,17 +11,7 @@ namespace {
 
 cuda::HeadTensor<const void> head_tensor(const TensorView& view) {
   if (!view) return {};
-  expects(view.rank == 3 && view.rows_contiguous(), "a tensor [rows, heads, dim]");
-  return {view.data, view.stride[0], view.stride[1], cuda::rows_are_vectors(view)};
-}
-cuda::GradientTensor gradient(const TensorView& view, bool accumulate) {
-  if (!view) return {};
-  expects(view.rank == 3 && view.rows_contiguous(), "a gradient [rows, heads, dim]");
-  return {.data = view.data,
-          .row_stride = view.stride[0],
-          .head_stride = view.stride[1],
-          .fp32 = view.dtype == Dtype::fp32,
-          .accumulate = accumulate};
+  return cuda::head_tensor<const void>(view, cuda::rows_are_vectors(view));
 }
 WeightGradient weight_gradient(const TensorView& view, bool accumulate) {
   if (!view) return {};
@@ -58,14 +49,7 @@ void set_sizes(GateBackwardParams& p, const LaunchArgs& args) {
 
 void set_weights(GateBackwardParams& p, const GateWeights& w, const GateWeights& d_w,
                  const LaunchArgs& args) {
-  p.fc1_w = w.fc1_w.data;
-  p.fc1_b = w.fc1_b.data;
-  p.fc2_w = w.fc2_w.data;
-  p.fc2_b = w.fc2_b.data;
-  p.fc1_w_stride = w.fc1_w.stride[0];
-  p.fc1_b_stride = w.fc1_b.stride[0];
-  p.fc2_w_stride = w.fc2_w.stride[0];
-  p.fc2_b_stride = w.fc2_b.stride[0];
+  p.mlp = cuda::gate_mlp(w);
   p.hidden = static_cast<int>(w.fc1_w.shape[0]);
   p.d_weights[0] = weight_gradient(d_w.fc1_w, args.adds_to(GateBackwardTensors::kDFc1W));
   p.d_weights[1] = weight_gradient(d_w.fc1_b, args.adds_to(GateBackwardTensors::kDFc1B));
@@ -95,10 +79,11 @@ void launch(const LaunchArgs& args) {
   set_weights(p, t.weights, t.d_weights, args);
   p.q = head_tensor(t.q);
   p.d_o = head_tensor(t.d_o);
-  p.d_q = gradient(t.d_q, args.adds_to(GateBackwardTensors::kDQ));
+  p.d_q = cuda::gradient_tensor(t.d_q, args.adds_to(GateBackwardTensors::kDQ));
   for (std::size_t b = 0; b < 3; ++b) {
     p.branch[b] = head_tensor(t.branches[b]);
-    p.d_branch[b] = gradient(t.d_branches[b], args.adds_to(GateBackwardTensors::kDBranches[b]));
+    p.d_branch[b] =
+        cuda::gradient_tensor(t.d_branches[b], args.adds_to(GateBackwardTensors::kDBranches[b]));
     p.row_stats[b] = row_stats(args, kBranchOrder[b]);
   }
   const bool vectors = moves_in_vectors(t);

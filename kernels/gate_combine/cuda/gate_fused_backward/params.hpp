@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cuda/backward/params.hpp"
+#include "gate_combine/cuda/gate/mlp.hpp"
 #include "gate_combine/cuda/gate_fused_backward/sizes.hpp"
 
 namespace nsa::gate_combine {
@@ -28,8 +29,7 @@ struct GateBackwardParams {
   cuda::GradientTensor d_q, d_branch[3];
   RowStats row_stats[3];
   int head_shift = 0;  // 3 or 4: 8 or 16 lanes of half a warp read one head at a time; 0: others do
-  const void *fc1_w = nullptr, *fc1_b = nullptr, *fc2_w = nullptr, *fc2_b = nullptr;
-  std::int64_t fc1_w_stride = 0, fc1_b_stride = 0, fc2_w_stride = 0, fc2_b_stride = 0;
+  cuda::GateMlp mlp;
   WeightGradient d_weights[4];  // fc1_w, fc1_b, fc2_w, fc2_b
   float* sums = nullptr;        // [blocks, gate_gradient_numbers]
   int blocks = 0;               // set by gate_backward

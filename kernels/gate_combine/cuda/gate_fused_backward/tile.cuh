@@ -83,17 +83,18 @@ __device__ void load_weights(const GateBackwardParams& p, const Tile<kDk>& tile)
   for_each(tile.hidden() * tile.dk(), [&](int i) {
     const int unit = i / tile.dk(), column = i - unit * tile.dk();
     tile.fc1[unit * (tile.dk() + 1) + column] =
-        cuda::to_float(static_cast<const T*>(p.fc1_w)[unit * p.fc1_w_stride + column]);
+        cuda::to_float(static_cast<const T*>(p.mlp.fc1_w)[unit * p.mlp.fc1_w_stride + column]);
   });
   for_each(3 * tile.hidden(), [&](int i) {
     const int branch = i / tile.hidden(), unit = i - branch * tile.hidden();
-    tile.fc2[i] = cuda::to_float(static_cast<const T*>(p.fc2_w)[branch * p.fc2_w_stride + unit]);
+    tile.fc2[i] =
+        cuda::to_float(static_cast<const T*>(p.mlp.fc2_w)[branch * p.mlp.fc2_w_stride + unit]);
   });
   for_each(tile.hidden(), [&](int i) {
-    tile.fc1_b[i] = cuda::to_float(static_cast<const T*>(p.fc1_b)[i * p.fc1_b_stride]);
+    tile.fc1_b[i] = cuda::to_float(static_cast<const T*>(p.mlp.fc1_b)[i * p.mlp.fc1_b_stride]);
   });
   for_each(3, [&](int i) {
-    tile.fc2_b[i] = cuda::to_float(static_cast<const T*>(p.fc2_b)[i * p.fc2_b_stride]);
+    tile.fc2_b[i] = cuda::to_float(static_cast<const T*>(p.mlp.fc2_b)[i * p.mlp.fc2_b_stride]);
   });
 }
 

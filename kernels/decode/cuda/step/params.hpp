@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/flash/attend_params.hpp"
+#include "gate_combine/cuda/gate/mlp.hpp"
 
 namespace nsa::cuda::step {
 
@@ -29,8 +30,7 @@ struct Params {
   HeadTensor<const void> q;           // [batch, q_heads, dk]
   HeadTensor<const void> k[3], v[3];  // cmp, sel, win: [rows, kv_heads, d]
   HeadTensor<void> o;                 // [batch, q_heads, dv]
-  const void *fc1_w, *fc1_b, *fc2_w, *fc2_b;
-  std::int64_t fc1_w_stride, fc1_b_stride, fc2_w_stride, fc2_b_stride;  // of dimension 0
+  GateMlp mlp;
   std::int32_t* blocks;  // [batch, kv_heads, sel_count]; may be null
   std::int64_t blocks_row_stride, blocks_head_stride, blocks_id_stride;
   const Sequence* sequences;         // [batch]

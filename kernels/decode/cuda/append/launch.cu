@@ -1,5 +1,6 @@
 // What a decode step does to a cache (docs/nsa.md 9), with lengths that are read on the device.
 #include "cuda/flash/attend_device.cuh"
+#include "cuda/flash/head_tensor.hpp"
 #include "cuda/launch/programmatic_launch.cuh"
 #include "cuda/ptx/vectors.cuh"
 #include "decode/step.hpp"
@@ -139,14 +140,6 @@ __global__ void __launch_bounds__(kThreads) append_kernel(Append p) {
   }
 }
 
-template <class T>
-HeadTensor<T> heads_of(const TensorView& view) {
-  expects(view.rank == 3 && view.rows_contiguous(), "a tensor [rows, heads, dim]");
-  return {view.data, view.stride[0], view.stride[1], false};
-}
-
-}  // namespace
-
 void advance(const Problem& problem, const CacheRows& rows, Standing* standing, Sequence* selected,
              Sequence* window, CUstream_st* stream) {
   const Geometry& g = problem.geometry;
@@ -165,13 +158,13 @@ void advance(const Problem& problem, const CacheRows& rows, Standing* standing, 
 void append_step(const Problem& problem, const AttentionTensors& fresh, const CacheTensors& cache,
                  const StepSequences& sequences, CUstream_st* stream) {
   const auto side = [&](TensorView KvTensors::*of, std::int64_t dim) {
-    return Side{.fresh_cmp = heads_of<const void>(fresh.cmp.*of),
-                .fresh_sel = heads_of<const void>(fresh.sel.*of),
-                .fresh_win = heads_of<const void>(fresh.win.*of),
-                .sel = heads_of<void>(cache.sel.*of),
-                .win = heads_of<void>(cache.win.*of),
-                .raw = heads_of<void>(cache.raw.*of),
-                .cmp = heads_of<void>(cache.cmp.*of),
+    return Side{.fresh_cmp = cuda::head_tensor<const void>(fresh.cmp.*of),
+                .fresh_sel = cuda::head_tensor<const void>(fresh.sel.*of),
+                .fresh_win = cuda::head_tensor<const void>(fresh.win.*of),
+                .sel = cuda::head_tensor<void>(cache.sel.*of),
+                .win = cuda::head_tensor<void>(cache.win.*of),
+                .raw = cuda::head_tensor<void>(cache.raw.*of),
+                .cmp = cuda::head_tensor<void>(cache.cmp.*of),
                 .dim = static_cast<int>(dim)};
   };
   const Append p{
@@ -186,5 +179,10 @@ void append_step(const Problem& problem, const AttentionTensors& fresh, const Ca
                      stream, p);
   });
 }
+
+}  // namespace
+
+constinit const AdvanceFunction kAdvance = advance;
+constinit const AppendFunction kAppendStep = append_step;
 
 }  // namespace nsa::decode

@@ -3,7 +3,7 @@
 // memory. Equal logits give equal scores whichever block has them, so ties are exact.
 #pragma once
 
-#include "decode/cuda/step_tiles.cuh"
+#include "decode/cuda/step/tiles.cuh"
 
 namespace nsa::cuda::step {
 

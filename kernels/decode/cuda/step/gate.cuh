@@ -2,7 +2,7 @@
 // cluster put together.
 #pragma once
 
-#include "decode/cuda/step_select.cuh"
+#include "decode/cuda/step/select.cuh"
 
 namespace nsa::cuda::step {
 
@@ -25,7 +25,7 @@ __device__ void make_hidden(const Params& p, const Shared& s) {
   for (int first = 0; first < p.layout.hidden; first += kRowsAtOnce) {
     const int unit = first + slot;
     const bool there = unit < p.layout.hidden;
-    const T* row = there ? static_cast<const T*>(p.fc1_w) + unit * p.fc1_w_stride : nullptr;
+    const T* row = there ? static_cast<const T*>(p.mlp.fc1_w) + unit * p.mlp.fc1_w_stride : nullptr;
     float sum = 0;
 #pragma unroll 1
     for (int column = lane * kVector; column < p.layout.padded_dk; column += kColumns) {
@@ -40,7 +40,7 @@ __device__ void make_hidden(const Params& p, const Shared& s) {
     for (int step = kLanesOfRow / 2; step > 0; step /= 2)
       sum += __shfl_xor_sync(kWholeWarp, sum, step);
     if (lane > 0 || !there) continue;
-    const float x = sum + to_float(static_cast<const T*>(p.fc1_b)[unit * p.fc1_b_stride]);
+    const float x = sum + to_float(static_cast<const T*>(p.mlp.fc1_b)[unit * p.mlp.fc1_b_stride]);
     s.hidden[p.layout.padded_dk + unit] = x / (1.0f + __expf(-x));
   }
 }
@@ -67,12 +67,13 @@ __device__ void make_gates(const Params& p, const Shared& s) {
     float sum = 0;
 #pragma unroll 1
     for (int unit = thread; unit < p.layout.hidden; unit += 32) {
-      sum += to_float(static_cast<const T*>(p.fc2_w)[b * p.fc2_w_stride + unit]) *
+      sum += to_float(static_cast<const T*>(p.mlp.fc2_w)[b * p.mlp.fc2_w_stride + unit]) *
              s.hidden[p.layout.padded_dk + unit];
     }
 #pragma unroll
     for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(kWholeWarp, sum, step);
-    z[b] = (sum + to_float(static_cast<const T*>(p.fc2_b)[b * p.fc2_b_stride])) * p.inverse_tau;
+    z[b] = (sum + to_float(static_cast<const T*>(p.mlp.fc2_b)[b * p.mlp.fc2_b_stride])) *
+           p.inverse_tau;
   }
   if (thread == 0) softmax_gates(p, s, z);
 }

@@ -4,7 +4,7 @@
 #include <cooperative_groups.h>
 
 #include "cuda/launch/launch.cuh"
-#include "decode/cuda/step.hpp"
+#include "decode/cuda/step/params.hpp"
 #include "score/cuda/top_blocks.cuh"
 
 namespace nsa::cuda::step {

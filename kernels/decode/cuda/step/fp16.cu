@@ -1,4 +1,4 @@
-#include "decode/cuda/step.cuh"
+#include "decode/cuda/step/kernel.cuh"
 
 namespace nsa::cuda::step {
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "cuda/ptx/mma.cuh"
-#include "decode/cuda/step_part.cuh"
+#include "decode/cuda/step/part.cuh"
 
 namespace nsa::cuda::step {
 
@@ -125,16 +125,7 @@ __device__ void sum_values_by_tiles(const Params& p, const Shared& s,
         reinterpret_cast<float4*>(to)[1] =
             make_float4(sums[4][i], sums[5][i], sums[6][i], sums[7][i]);
       }
-      __syncthreads();
-      for (int e = thread; e < partial_heads * kColumns; e += kThreads) {
-        const int h = head + e / kColumns, c = first + e % kColumns;
-        if (h >= p.group || c >= p.dv) continue;
-        float sum = 0;
-#pragma unroll
-        for (int w = 0; w < kWarps; ++w) sum += s.partial[w * partial_heads * kColumns + e];
-        s.o[(branch * p.group + h) * p.dv + c] = sum;
-      }
-      __syncthreads();
+      add_up_warps(p, s, branch, head, partial_heads, first);
     }
   }
 }

@@ -5,7 +5,7 @@
 
 #include "cuda/ptx/exp2.cuh"
 #include "cuda/ptx/vectors.cuh"
-#include "decode/cuda/step_shared.cuh"
+#include "decode/cuda/step/shared.cuh"
 
 namespace nsa::cuda::step {
 
@@ -180,6 +180,22 @@ __device__ inline void sum_over_warp(float (&x)[kHeads][kVector], int slot) {
   }
 }
 
+/// o of the heads [head, head + heads) and of the columns from `first` on: what the warps have of
+/// them in s.partial [kWarps, heads, kColumns], added up. All threads; a barrier before and after.
+__device__ __forceinline__ void add_up_warps(const Params& p, const Shared& s, Branch branch,
+                                             int head, int heads, int first) {
+  __syncthreads();
+  for (int e = static_cast<int>(threadIdx.x); e < heads * kColumns; e += kThreads) {
+    const int h = head + e / kColumns, c = first + e % kColumns;
+    if (h >= p.group || c >= p.dv) continue;
+    float sum = 0;
+#pragma unroll
+    for (int w = 0; w < kWarps; ++w) sum += s.partial[w * heads * kColumns + e];
+    s.o[(branch * p.group + h) * p.dv + c] = sum;
+  }
+  __syncthreads();
+}
+
 /// o[branch, head] = sum of weights x v[row(i)]. All threads; ends with a barrier.
 template <class T, bool kVectors>
 __device__ void sum_values(const Params& p, const Shared& s, const HeadTensor<const void>& v,
@@ -215,16 +231,7 @@ __device__ void sum_values(const Params& p, const Shared& s, const HeadTensor<co
         for (int j = 0; j < kVector; ++j)
           s.partial[(warp * kHeads + kept + h) * kColumns + lane * kVector + j] = sums[h][j];
       }
-      __syncthreads();
-      for (int e = thread; e < kHeads * kColumns; e += kThreads) {
-        const int h = head + e / kColumns, c = first + e % kColumns;
-        if (h >= p.group || c >= p.dv) continue;
-        float sum = 0;
-#pragma unroll
-        for (int w = 0; w < kWarps; ++w) sum += s.partial[w * kHeads * kColumns + e];
-        s.o[(branch * p.group + h) * p.dv + c] = sum;
-      }
-      __syncthreads();
+      add_up_warps(p, s, branch, head, kHeads, first);
     }
   }
 }

@@ -6,7 +6,7 @@
 
 #include "cuda/flash/attend_device.cuh"
 #include "cuda/launch/programmatic_launch.cuh"
-#include "decode/cuda/step_gate.cuh"
+#include "decode/cuda/step/gate.cuh"
 #include "score/cuda/device.cuh"
 
 namespace nsa::cuda::step {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "cuda/flash/head_tensor.hpp"
 #include "cuda/memory/alignment.hpp"
 #include "decode/step.hpp"
 #include "decode/step_layout.hpp"
@@ -16,23 +17,10 @@ using cuda::step::Params;
 /// A tensor of heads; `vectors` stays true while its rows can move in pieces of eight numbers.
 template <class T>
 cuda::HeadTensor<T> heads_of(const TensorView& view, bool& vectors) {
-  expects(view.rank == 3 && view.rows_contiguous(), "a tensor [rows, heads, dim]");
   if (view.shape[0] > 0) {
     vectors = vectors && cuda::rows_are_vectors(view) && view.shape[2] % cuda::step::kVector == 0;
   }
-  return {view.data, view.stride[0], view.stride[1], false};
-}
-
-void set_weights(Params& p, const GateWeights& t, bool& vectors) {
-  p.fc1_w = t.fc1_w.data;
-  p.fc1_b = t.fc1_b.data;
-  p.fc2_w = t.fc2_w.data;
-  p.fc2_b = t.fc2_b.data;
-  p.fc1_w_stride = t.fc1_w.stride[0];
-  p.fc1_b_stride = t.fc1_b.stride[0];
-  p.fc2_w_stride = t.fc2_w.stride[0];
-  p.fc2_b_stride = t.fc2_b.stride[0];
-  vectors = vectors && cuda::rows_are_vectors(t.fc1_w);
+  return cuda::head_tensor<T>(view);
 }
 
 void set_problem(Params& p, const Problem& problem, const AttentionOptions& options) {
@@ -57,8 +45,6 @@ void set_problem(Params& p, const Problem& problem, const AttentionOptions& opti
   p.layout = layout_of(problem, p.ranks);
 }
 
-}  // namespace
-
 void attend_step(const Problem& problem, const AttentionTensors& t, const StepSequences& sequences,
                  const AttentionOptions& options, CUstream_st* stream) {
   expects(options.branches == kAllBranches, "a step with all three branches");
@@ -74,7 +60,8 @@ void attend_step(const Problem& problem, const AttentionTensors& t, const StepSe
     p.k[b] = heads_of<const void>(branches[b].k, vectors);
     p.v[b] = heads_of<const void>(branches[b].v, vectors);
   }
-  set_weights(p, t.gate, vectors);
+  p.mlp = cuda::gate_mlp(t.gate);
+  vectors = vectors && cuda::rows_are_vectors(t.gate.fc1_w);
   if (t.blocks) {
     p.blocks = t.blocks.as<std::int32_t>();
     p.blocks_row_stride = t.blocks.stride[0];
@@ -88,5 +75,9 @@ void attend_step(const Problem& problem, const AttentionTensors& t, const StepSe
                                                      : cuda::step::launch_fp32;
   launch(p, static_cast<int>(problem.batch()), vectors, stream);
 }
+
+}  // namespace
+
+constinit const AttendFunction kAttendStep = attend_step;
 
 }  // namespace nsa::decode
