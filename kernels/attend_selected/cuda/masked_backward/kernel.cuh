@@ -49,9 +49,7 @@ __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
 template <class Sizes>
 __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
     masked_query_gradient_kernel(const __grid_constant__ BackwardParams p) {
-  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
-  if (at.first_row >= at.rows) return;
-  make_query_gradients<Sizes>(p, at, MaskedPass<Sizes::kKeys>(p, at, Sizes::kRows));
+  make_query_gradients<Sizes, MaskedPass<Sizes::kKeys>>(p);
 }
 
 template <class T>
@@ -73,10 +71,8 @@ void launch_masked_queries(const BackwardParams& p, CUstream_st* stream) {
       p.attend,
       [&](auto dk, auto dv) {
         using Sizes = QuerySizesBackward<T, dk(), dv()>;
-        launch(masked_query_gradient_kernel<Sizes>,
-               std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} *
-                   p.attend.kv_heads,
-               Sizes::kThreads, QueryShared<Sizes>::kBytes, stream, p);
+        launch_row_tiles<Sizes>(masked_query_gradient_kernel<Sizes>, QueryShared<Sizes>::kBytes,
+                                stream, p);
       },
       [&] { launch_masked_queries_simt<SimtSizes<T, 256>>(p, stream); });
 }

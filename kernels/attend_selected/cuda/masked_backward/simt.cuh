@@ -38,9 +38,7 @@ __global__ void __launch_bounds__(Sizes::kThreads)
 template <class Sizes>
 __global__ void __launch_bounds__(Sizes::kThreads)
     masked_query_gradient_simt_kernel(const __grid_constant__ BackwardParams p) {
-  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
-  if (at.first_row >= at.rows) return;
-  make_query_gradients_simt<Sizes>(p, at, MaskedPass<Sizes::kKeys>(p, at, Sizes::kRows));
+  make_query_gradients_simt<Sizes, MaskedPass<Sizes::kKeys>>(p);
 }
 
 template <class Sizes>
@@ -51,9 +49,7 @@ void launch_masked_keys_simt(const BackwardParams& p, const MaskedItems& items, 
 }
 template <class Sizes>
 void launch_masked_queries_simt(const BackwardParams& p, CUstream_st* stream) {
-  launch(masked_query_gradient_simt_kernel<Sizes>,
-         std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
-         Sizes::kThreads, Sizes::kBytes, stream, p);
+  launch_row_tiles<Sizes>(masked_query_gradient_simt_kernel<Sizes>, Sizes::kBytes, stream, p);
 }
 
 }  // namespace nsa::cuda

@@ -78,12 +78,15 @@ __device__ __forceinline__ void add_keys(const RowsOperand<Sizes::kDk, Sizes::kN
   }
 }
 
-/// The gradients of a tile of rows, from the keys that `pass` lets by.
-template <class Sizes, class Pass>
-__device__ __forceinline__ void make_query_gradients(const BackwardParams& p, const RowTile& at,
-                                                     const Pass& pass) {
+/// The gradients of this block's tile of rows, from the keys that a Pass lets by (BandPass), which
+/// is made of the tile and `of`.
+template <class Sizes, class Pass, class... Of>
+__device__ __forceinline__ void make_query_gradients(const BackwardParams& p, Of... of) {
   using T = typename Sizes::Storage;
   const AttendParams& a = p.attend;
+  const RowTile at(a, a.group, Sizes::kRows);
+  if (at.first_row >= at.rows) return;
+  const Pass pass(p, at, Sizes::kRows, of...);
   const QueryShared<Sizes> shared(dynamic_shared());
   load_tile<T, Sizes::kDk, Sizes::kRows>(shared.q, a.dk, a.q.vectors, [&](int row) -> const T* {
     return at.holds(row) ? head_row<const T>(a.q, at.token(row), at.head(row)) : nullptr;
@@ -154,16 +157,13 @@ __device__ __forceinline__ void make_query_gradients(const BackwardParams& p, co
 template <class Sizes>
 __global__ void __launch_bounds__(Sizes::kThreads, Sizes::kBlocks)
     query_gradient_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
-  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
-  if (at.first_row >= at.rows) return;
-  make_query_gradients<Sizes>(p, at, BandPass<Sizes::kKeys>(p, at, Sizes::kRows, compressed));
+  make_query_gradients<Sizes, BandPass<Sizes::kKeys>>(p, compressed);
 }
 
 template <class Sizes>
 void launch_query_gradient(const BackwardParams& p, bool compressed, CUstream_st* stream) {
-  launch(query_gradient_kernel<Sizes>,
-         std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
-         Sizes::kThreads, QueryShared<Sizes>::kBytes, stream, p, compressed);
+  launch_row_tiles<Sizes>(query_gradient_kernel<Sizes>, QueryShared<Sizes>::kBytes, stream, p,
+                          compressed);
 }
 
 }  // namespace nsa::cuda

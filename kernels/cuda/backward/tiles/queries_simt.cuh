@@ -26,13 +26,15 @@ __device__ void load_tile_rows_simt(const BackwardParams& p, const RowTile& at,
                                     : make_float2(INFINITY, 0.0f);
 }
 
-/// The gradients of a tile of rows, from the keys that `pass` lets by (BandPass).
-template <class Sizes, class Pass>
-__device__ __forceinline__ void make_query_gradients_simt(const BackwardParams& p,
-                                                          const RowTile& at, const Pass& pass) {
+/// As make_query_gradients.
+template <class Sizes, class Pass, class... Of>
+__device__ __forceinline__ void make_query_gradients_simt(const BackwardParams& p, Of... of) {
   using T = typename Sizes::Storage;
   constexpr int kOwn = Sizes::kRows / 4;
   const AttendParams& a = p.attend;
+  const RowTile at(a, a.group, Sizes::kRows);
+  if (at.first_row >= at.rows) return;
+  const Pass pass(p, at, Sizes::kRows, of...);
   const SimtShared<Sizes> shared(dynamic_shared());
   load_tile_rows_simt<Sizes>(p, at, shared);
   const int dk = (a.dk + 3) / 4 * 4, dv = (a.dv + 3) / 4 * 4;
@@ -75,16 +77,12 @@ __device__ __forceinline__ void make_query_gradients_simt(const BackwardParams& 
 template <class Sizes>
 __global__ void __launch_bounds__(Sizes::kThreads)
     query_gradient_simt_kernel(const __grid_constant__ BackwardParams p, bool compressed) {
-  const RowTile at(p.attend, p.attend.group, Sizes::kRows);
-  if (at.first_row >= at.rows) return;
-  make_query_gradients_simt<Sizes>(p, at, BandPass<Sizes::kKeys>(p, at, Sizes::kRows, compressed));
+  make_query_gradients_simt<Sizes, BandPass<Sizes::kKeys>>(p, compressed);
 }
 
 template <class Sizes>
 void launch_query_gradient_simt(const BackwardParams& p, bool compressed, CUstream_st* stream) {
-  launch(query_gradient_simt_kernel<Sizes>,
-         std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
-         Sizes::kThreads, Sizes::kBytes, stream, p, compressed);
+  launch_row_tiles<Sizes>(query_gradient_simt_kernel<Sizes>, Sizes::kBytes, stream, p, compressed);
 }
 
 }  // namespace nsa::cuda

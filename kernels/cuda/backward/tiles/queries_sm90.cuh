@@ -238,10 +238,8 @@ template <class Sizes>
 void launch_query_gradient_sm90(const BackwardParams& p, bool compressed, CUstream_st* stream) {
   constexpr Dtype kDtype =
       std::is_same_v<typename Sizes::Storage, __half> ? Dtype::fp16 : Dtype::bf16;
-  launch(query_gradient_sm90_kernel<Sizes>,
-         std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
-         Sizes::kThreads, Sizes::kBytes, stream, p, make_key_maps(p.attend, kDtype, Sizes::kKeys),
-         compressed);
+  launch_row_tiles<Sizes>(query_gradient_sm90_kernel<Sizes>, Sizes::kBytes, stream, p,
+                          make_key_maps(p.attend, kDtype, Sizes::kKeys), compressed);
 }
 
 }  // namespace nsa::cuda

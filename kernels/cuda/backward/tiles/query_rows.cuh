@@ -1,9 +1,10 @@
-// What a thread of the tensor-core kernels knows of its two rows (query, head of the group), and
-// which keys pass by a tile of rows.
+// What a thread of the tensor-core kernels knows of its two rows (query, head of the group), which
+// keys pass by a tile of rows, and the launch of a block for each tile.
 #pragma once
 
 #include "cuda/backward/gradient.cuh"
 #include "cuda/flash/band.cuh"
+#include "cuda/launch/launch.cuh"
 
 namespace nsa::cuda {
 
@@ -51,6 +52,15 @@ __device__ __forceinline__ QueryRows query_rows(const BackwardParams& p, const R
     rows.seen[i] = band_keys(p.band, at.position(row));
   }
   return rows;
+}
+
+/// Enqueues a kernel of `p` and `more` with a block for each tile of rows of each KV head.
+template <class Sizes, class Kernel, class... More>
+void launch_row_tiles(Kernel kernel, std::size_t shared_bytes, CUstream_st* stream,
+                      const BackwardParams& p, const More&... more) {
+  launch(kernel,
+         std::int64_t{RowTile::tiles(p.attend, p.attend.group, Sizes::kRows)} * p.attend.kv_heads,
+         Sizes::kThreads, shared_bytes, stream, p, more...);
 }
 
 }  // namespace nsa::cuda

@@ -34,30 +34,38 @@ __device__ void load_transposed(float (&to)[kTileDims][kRows + 4], int rows, int
   }
 }
 
-/// Logits of `rows` rows (query, head) from `query` on against 64 keys of one sequence.
+/// Rows (query, head of the group) of one KV head, counted from those of `token`, and keys of one
+/// sequence.
+struct LogitTile {
+  std::int64_t token;
+  int kv_head;
+  int first_row, rows;  // 32 at most
+  int first_key, keys;  // 64 at most
+};
+
+/// Logits of a tile.
 template <class T>
 __device__ void tile_logits(const ScoreParams& p, const Chunk& chunk, const Sequence& s,
-                            std::int64_t token, int kv_head, int first_row, int rows, int first_key,
-                            int keys) {
+                            const LogitTile& tile) {
   __shared__ float q_tile[kTileDims][kTileRows + 4];
   __shared__ float k_tile[kTileDims][kTileKeys + 4];
   const int row0 = static_cast<int>(threadIdx.x) / 16 * 4;
   const int key0 = static_cast<int>(threadIdx.x) % 16 * 4;
   float sum[4][4] = {};
   const auto q_row = [&](int r) {
-    const int row = first_row + r;
-    return static_cast<const T*>(p.q) + (token + row / p.group) * p.q_row_stride +
-           (kv_head * p.group + row % p.group) * p.q_head_stride;
+    const int row = tile.first_row + r;
+    return static_cast<const T*>(p.q) + (tile.token + row / p.group) * p.q_row_stride +
+           (tile.kv_head * p.group + row % p.group) * p.q_head_stride;
   };
   const auto k_row = [&](int r) {
-    return static_cast<const T*>(p.k) + (s.cmp_begin + first_key + r) * p.k_row_stride +
-           kv_head * p.k_head_stride;
+    return static_cast<const T*>(p.k) + (s.cmp_begin + tile.first_key + r) * p.k_row_stride +
+           tile.kv_head * p.k_head_stride;
   };
   for (int dim = 0; dim < p.dk; dim += kTileDims) {
     const int dims = min(p.dk - dim, kTileDims);
     __syncthreads();
-    load_transposed<T, kTileRows>(q_tile, rows, dims, [&](int r) { return q_row(r) + dim; });
-    load_transposed<T, kTileKeys>(k_tile, keys, dims, [&](int r) { return k_row(r) + dim; });
+    load_transposed<T, kTileRows>(q_tile, tile.rows, dims, [&](int r) { return q_row(r) + dim; });
+    load_transposed<T, kTileKeys>(k_tile, tile.keys, dims, [&](int r) { return k_row(r) + dim; });
     __syncthreads();
 #pragma unroll
     for (int d = 0; d < kTileDims; ++d) {
@@ -70,11 +78,11 @@ __device__ void tile_logits(const ScoreParams& p, const Chunk& chunk, const Sequ
   }
   for (int i = 0; i < 16; ++i) {
     const int r = row0 + i / 4, key = key0 + i % 4;
-    if (r >= rows || key >= keys) continue;
-    const int row = first_row + r;
-    const std::int64_t at = (token - chunk.first + row / p.group) * p.kv_heads * p.group +
-                            kv_head * p.group + row % p.group;
-    chunk.logits[at * chunk.columns + first_key + key] = sum[i / 4][i % 4] * p.scale_log2;
+    if (r >= tile.rows || key >= tile.keys) continue;
+    const int row = tile.first_row + r;
+    const std::int64_t at = (tile.token - chunk.first + row / p.group) * p.kv_heads * p.group +
+                            tile.kv_head * p.group + row % p.group;
+    chunk.logits[at * chunk.columns + tile.first_key + key] = sum[i / 4][i % 4] * p.scale_log2;
   }
 }
 
@@ -93,8 +101,13 @@ __global__ void __launch_bounds__(kThreads)
         visible_blocks(position_of(s, stop - 1), p.cmp_block, p.cmp_stride) - first_key, kTileKeys);
     const int all_rows = static_cast<int>(stop - token) * p.group;
     for (int row = 0; keys > 0 && row < all_rows; row += kTileRows)
-      tile_logits<T>(p, chunk, s, token, kv_head, row, min(all_rows - row, kTileRows), first_key,
-                     keys);
+      tile_logits<T>(p, chunk, s,
+                     {.token = token,
+                      .kv_head = kv_head,
+                      .first_row = row,
+                      .rows = min(all_rows - row, kTileRows),
+                      .first_key = first_key,
+                      .keys = keys});
     token = stop;
   }
 }
