@@ -1,14 +1,11 @@
 // Rows of attend_compressed, q, k_cmp, v_cmp -> o_cmp, and those that select the blocks too.
 #include <vector>
 
-#include "attend_compressed/cpu/backward/variants.hpp"
 #include "attend_compressed/cpu/fused.hpp"
-#include "attend_compressed/cpu/variants.hpp"
 #include "attend_compressed/cuda/fused_score/shape.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "cpu/backward/rows.hpp"
 #include "cpu/band/rows.hpp"
 #include "cuda/backward/rows.hpp"
 #include "cuda/flash/band_support.hpp"
@@ -26,16 +23,8 @@ constexpr StageRows kWithScore{kStagesWithScore, attend_compressed_and_score_cos
 constexpr std::string_view kBandKernels[] = {"CompressedBand"};
 constexpr std::string_view kFusedKernels[] = {"nsa::cuda::compressed::"};
 
-constexpr auto kCpuRows =
-    cpu::band_rows(kStage, {.sdpa_math = {sdpa_math, sdpa_math_bytes},
-                            .fa2_dense = {fa2_dense, fa2_dense_bytes},
-                            .fa2_varlen = {fa2_varlen, fa2_varlen_bytes},
-                            .math_hash = source_hash::attend_compressed_sdpa_math,
-                            .blocked_hash = source_hash::attend_compressed_fa2});
-
-constexpr auto kCpuBackwardRows =
-    cpu::band_backward_rows(kStage, {.fa2_varlen = {backward_fa2_varlen, backward_fa2_varlen_bytes},
-                                     .blocked_hash = source_hash::attend_compressed_backward_fa2});
+constexpr auto kCpuRows = cpu::band_rows<cpu::BandKind::compressed>(kStage);
+constexpr auto kCpuBackwardRows = cpu::band_backward_rows<cpu::BandKind::compressed>(kStage);
 
 Support supports_fused(const Problem& p, const Device& device) noexcept {
   const Support hopper = needs_hopper(device);

@@ -1,12 +1,9 @@
 // Rows of attend_window: q, k_win, v_win -> o_win.
 #include <vector>
 
-#include "attend_window/cpu/backward/variants.hpp"
-#include "attend_window/cpu/variants.hpp"
 #include "catalog/cost.hpp"
 #include "catalog/rows.hpp"
 #include "catalog/stages.hpp"
-#include "cpu/backward/rows.hpp"
 #include "cpu/band/rows.hpp"
 #include "cuda/backward/rows.hpp"
 #include "cuda/flash/band_support.hpp"
@@ -21,17 +18,8 @@ constexpr Stage kStages[] = {Stage::attend_window};
 constexpr StageRows kStage{kStages, attend_window_cost, attend_window_backward_cost};
 constexpr std::string_view kKernels[] = {"WindowBand"};
 
-constexpr auto kCpuRows = cpu::band_rows(
-    kStage, {.sdpa_math = {attend_window::sdpa_math, attend_window::sdpa_math_bytes},
-             .fa2_dense = {attend_window::fa2_dense, attend_window::fa2_dense_bytes},
-             .fa2_varlen = {attend_window::fa2_varlen, attend_window::fa2_varlen_bytes},
-             .math_hash = source_hash::attend_window_sdpa_math,
-             .blocked_hash = source_hash::attend_window_fa2});
-
-constexpr auto kCpuBackwardRows = cpu::band_backward_rows(
-    kStage,
-    {.fa2_varlen = {attend_window::backward_fa2_varlen, attend_window::backward_fa2_varlen_bytes},
-     .blocked_hash = source_hash::attend_window_backward_fa2});
+constexpr auto kCpuRows = cpu::band_rows<cpu::BandKind::window>(kStage);
+constexpr auto kCpuBackwardRows = cpu::band_backward_rows<cpu::BandKind::window>(kStage);
 
 }  // namespace
 

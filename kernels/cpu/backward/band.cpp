@@ -70,7 +70,10 @@ class BandPass {
 
 }  // namespace
 
-void band_backward(const LaunchArgs& args, const Band& band, const BandBackwardTensors& tensors) {
+template <BandKind kKind>
+void launch_band_backward(const LaunchArgs& args) {
+  const Band band{kKind, args.problem.geometry};
+  const BandBackwardTensors tensors = BandBackwardTensors::of(args, branch_of(kKind));
   const WorkspaceScope scope(args.workspace);
   with_compute_type(args.problem.dtype, [&]<class T>() {
     const GradientUnits<T> units(args, tensors, space_of(band));
@@ -81,8 +84,14 @@ void band_backward(const LaunchArgs& args, const Band& band, const BandBackwardT
   });
 }
 
-std::int64_t band_backward_bytes(const Problem& problem, const Band& band) {
-  return gradient_unit_bytes(problem, sequences_of(problem), space_of(band));
+template <BandKind kKind>
+std::int64_t launch_band_backward_bytes(const Problem& problem) {
+  return gradient_unit_bytes(problem, sequences_of(problem), space_of({kKind, problem.geometry}));
 }
+
+template void launch_band_backward<BandKind::window>(const LaunchArgs&);
+template void launch_band_backward<BandKind::compressed>(const LaunchArgs&);
+template std::int64_t launch_band_backward_bytes<BandKind::window>(const Problem&);
+template std::int64_t launch_band_backward_bytes<BandKind::compressed>(const Problem&);
 
 }  // namespace nsa::cpu

@@ -15,6 +15,10 @@ struct KeyRun {
 };
 
 enum class BandKind : std::uint8_t { window, compressed, causal };
+/// Of a stage of its own.
+constexpr Branch branch_of(BandKind kind) noexcept {
+  return kind == BandKind::window ? Branch::win : Branch::cmp;
+}
 
 /// Which run of keys the query at position t sees. Both ends never fall as t grows.
 struct Band {
@@ -46,9 +50,5 @@ void band_blocked(const LaunchArgs& args, const Band& band, const BandTensors& t
                   Layout layout);
 std::int64_t band_blocked_bytes(const Problem& problem, std::span<const Sequence> sequences,
                                 const Band& band, Layout layout);
-
-/// GEMM, softmax, GEMM with the BLAS, over the band of a tile of tokens.
-void band_math(const LaunchArgs& args, const Band& band, const BandTensors& tensors);
-std::int64_t band_math_bytes(const Problem& problem, const Band& band);
 
 }  // namespace nsa::cpu

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "cpu/band/band.hpp"
+#include "cpu/band/launch.hpp"
 #include "cpu/flash_tile.hpp"
 
 namespace nsa::cpu {
@@ -124,5 +124,27 @@ std::int64_t band_blocked_bytes(const Problem& problem, std::span<const Sequence
     return counter.bytes();
   });
 }
+
+template <BandKind kKind, Layout kLayout>
+void launch_band_blocked(const LaunchArgs& args) {
+  band_blocked(args, {kKind, args.problem.geometry}, BandTensors::of(args, branch_of(kKind)),
+               kLayout);
+}
+
+template <BandKind kKind, Layout kLayout>
+std::int64_t launch_band_blocked_bytes(const Problem& problem) {
+  return band_blocked_bytes(problem, sequences_of(problem), {kKind, problem.geometry}, kLayout);
+}
+
+template void launch_band_blocked<BandKind::window, Layout::varlen>(const LaunchArgs&);
+template void launch_band_blocked<BandKind::window, Layout::dense>(const LaunchArgs&);
+template void launch_band_blocked<BandKind::compressed, Layout::varlen>(const LaunchArgs&);
+template void launch_band_blocked<BandKind::compressed, Layout::dense>(const LaunchArgs&);
+template std::int64_t launch_band_blocked_bytes<BandKind::window, Layout::varlen>(const Problem&);
+template std::int64_t launch_band_blocked_bytes<BandKind::window, Layout::dense>(const Problem&);
+template std::int64_t launch_band_blocked_bytes<BandKind::compressed, Layout::varlen>(
+    const Problem&);
+template std::int64_t launch_band_blocked_bytes<BandKind::compressed, Layout::dense>(
+    const Problem&);
 
 }  // namespace nsa::cpu

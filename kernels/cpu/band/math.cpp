@@ -1,7 +1,8 @@
+// GEMM, softmax, GEMM with the BLAS, over the band of a tile of tokens.
 #include <atomic>
 #include <vector>
 
-#include "cpu/band/band.hpp"
+#include "cpu/band/launch.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/convert.hpp"
 #include "cpu/rows.hpp"
@@ -215,17 +216,26 @@ void run(const LaunchArgs& args, const Band& band, const BandTensors& tensors) {
 
 }  // namespace
 
-void band_math(const LaunchArgs& args, const Band& band, const BandTensors& tensors) {
+template <BandKind kKind>
+void launch_band_math(const LaunchArgs& args) {
+  const Band band{kKind, args.problem.geometry};
+  const BandTensors tensors = BandTensors::of(args, branch_of(kKind));
   with_compute_type(args.problem.dtype, [&]<class T>() { run<T>(args, band, tensors); });
 }
 
-std::int64_t band_math_bytes(const Problem& problem, const Band& band) {
+template <BandKind kKind>
+std::int64_t launch_band_math_bytes(const Problem& problem) {
   const std::vector<Sequence> sequences = sequences_of(problem);
   return with_compute_type(problem.dtype, [&]<class T>() {
     ByteCounter counter;
-    layout_memory<T>(counter, problem, sequences, band);
+    layout_memory<T>(counter, problem, sequences, Band{kKind, problem.geometry});
     return counter.bytes();
   });
 }
+
+template void launch_band_math<BandKind::window>(const LaunchArgs&);
+template void launch_band_math<BandKind::compressed>(const LaunchArgs&);
+template std::int64_t launch_band_math_bytes<BandKind::window>(const Problem&);
+template std::int64_t launch_band_math_bytes<BandKind::compressed>(const Problem&);
 
 }  // namespace nsa::cpu

@@ -4,43 +4,51 @@
 #include <array>
 
 #include "catalog/rows.hpp"
+#include "cpu/backward/band.hpp"
+#include "cpu/band/launch.hpp"
 #include "nsa/kernels/catalog.hpp"
+#include "source_hashes.hpp"
 
 namespace nsa::cpu {
 
-/// What a row of a branch runs, and the bound of what it takes.
-struct BandRow {
-  LaunchFunction launch;
-  std::int64_t (*bytes)(const Problem&);
-};
-struct BandRows {
-  BandRow sdpa_math, fa2_dense, fa2_varlen;
-  std::string_view math_hash, blocked_hash;  // of sdpa_math, and of the blocked softmax
-};
-
-constexpr std::array<Variant, 3> band_rows(const StageRows& stage, const BandRows& rows) {
+template <BandKind kKind>
+constexpr std::array<Variant, 3> band_rows(const StageRows& stage) {
   return {
       stage.cpu({.name = "sdpa_math",
                  .summary = "GEMM, softmax, GEMM with the BLAS over the band of a tile of tokens.",
-                 .workspace_bytes = rows.sdpa_math.bytes,
-                 .launch = rows.sdpa_math.launch,
-                 .source_hash = rows.math_hash,
+                 .workspace_bytes = launch_band_math_bytes<kKind>,
+                 .launch = launch_band_math<kKind>,
+                 .source_hash = source_hash::band_math,
                  .rank = 4}),
       stage.cpu(
           {.name = "fa2_dense",
            .summary = "Blocked online softmax; every sequence padded to the longest of the batch.",
-           .workspace_bytes = rows.fa2_dense.bytes,
-           .launch = rows.fa2_dense.launch,
-           .source_hash = rows.blocked_hash,
+           .workspace_bytes = launch_band_blocked_bytes<kKind, Layout::dense>,
+           .launch = launch_band_blocked<kKind, Layout::dense>,
+           .source_hash = source_hash::band_blocked,
            .rank = 3,
            .switch_target = SwitchTarget::fa2_dense}),
       stage.cpu({.name = "fa2_varlen",
                  .summary = "Blocked online softmax; sequences packed by their lengths.",
-                 .workspace_bytes = rows.fa2_varlen.bytes,
-                 .launch = rows.fa2_varlen.launch,
-                 .source_hash = rows.blocked_hash,
+                 .workspace_bytes = launch_band_blocked_bytes<kKind, Layout::varlen>,
+                 .launch = launch_band_blocked<kKind, Layout::varlen>,
+                 .source_hash = source_hash::band_blocked,
                  .rank = 2,
                  .switch_target = SwitchTarget::fa2_varlen})};
+}
+
+template <BandKind kKind>
+constexpr std::array<Variant, 1> band_backward_rows(const StageRows& stage) {
+  return {stage.cpu_backward(
+      {.name = "fa2_varlen",
+       .summary =
+           "Tiles of queries on panels of keys: probabilities again from the log-sum-exp, then "
+           "all three gradients in one pass.",
+       .workspace_bytes = launch_band_backward_bytes<kKind>,
+       .launch = launch_band_backward<kKind>,
+       .source_hash = source_hash::band_backward,
+       .rank = 2,
+       .switch_target = SwitchTarget::fa2_varlen})};
 }
 
 }  // namespace nsa::cpu

@@ -7,15 +7,12 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
+
+#include "cpu/simd/register_tiles-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace nsa::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// 6 x 4 accumulators fill the 32 registers of AVX-512 best, 6 x 2 the 16 of AVX2.
-constexpr int kRows = 6;
-constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
 template <int kMr, int kNv, class T>
 void micro(std::int64_t depth, const T* const* a, const T* b, std::int64_t ldb, T* const* c,
@@ -52,33 +49,13 @@ void micro(std::int64_t depth, const T* const* a, const T* b, std::int64_t ldb, 
 }
 
 template <class T>
-using Micro = void (*)(std::int64_t, const T* const*, const T*, std::int64_t, T* const*,
-                       std::int64_t, bool);
-
-template <class T, int... kIndex>
-constexpr auto micro_table(std::integer_sequence<int, kIndex...>) {
-  return std::array<Micro<T>, sizeof...(kIndex)>{
-      micro<kIndex / kVectors + 1, kIndex % kVectors + 1, T>...};
-}
-
-template <class T>
 void gemm_rows(const ProductSize& size, const T* const* a, Strided<const T> b, T* const* c,
                Store store) {
-  const auto [rows, cols, depth] = size;
-  static constexpr auto kTable =
-      micro_table<T>(std::make_integer_sequence<int, kRows * kVectors>{});
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  const std::int64_t blocks = (rows + kRows - 1) / kRows;
-  for (std::int64_t column = 0; column < cols;) {
-    const std::int64_t vectors = std::min<std::int64_t>(kVectors, (cols - column) / lanes);
-    for (std::int64_t block = 0; block < blocks; ++block) {  // rows in nearly equal parts
-      const std::int64_t from = rows * block / blocks;
-      const std::int64_t count = rows * (block + 1) / blocks - from;
-      kTable[static_cast<std::size_t>((count - 1) * kVectors + vectors - 1)](
-          depth, a + from, b.data, b.stride, c + from, column, store == Store::add);
-    }
-    column += vectors * lanes;
-  }
+  static constexpr auto kMicro =
+      tile_table([](auto rows, auto vectors) { return micro<rows(), vectors(), T>; });
+  for_tiles<T>(size, [&](std::size_t tile, std::int64_t row, std::int64_t column) {
+    kMicro[tile](size.depth, a + row, b.data, b.stride, c + row, column, store == Store::add);
+  });
 }
 
 void gemm_f32(const ProductSize& size, const float* const* a, Strided<const float> b,

@@ -5,17 +5,11 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <array>
-#include <utility>
+#include "cpu/simd/register_tiles-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace nsa::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// As in tile_gemm.cpp: 6 x 4 accumulators fill the registers of AVX-512, 6 x 2 those of AVX2.
-constexpr int kRows = 6;
-constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : 2;
 
 template <int kMr, int kNv, class T>
 void micro(std::int64_t depth, const T* a, std::int64_t lda, const T* const* b, T* c,
@@ -48,32 +42,12 @@ void micro(std::int64_t depth, const T* a, std::int64_t lda, const T* const* b, 
 }
 
 template <class T>
-using Micro = void (*)(std::int64_t, const T*, std::int64_t, const T* const*, T*, std::int64_t,
-                       std::int64_t);
-
-template <class T, int... kIndex>
-constexpr auto micro_table(std::integer_sequence<int, kIndex...>) {
-  return std::array<Micro<T>, sizeof...(kIndex)>{
-      micro<kIndex / kVectors + 1, kIndex % kVectors + 1, T>...};
-}
-
-template <class T>
 void gemm_tn(const ProductSize& size, Strided<const T> a, const T* const* b, Strided<T> c) {
-  const auto [rows, cols, depth] = size;
-  static constexpr auto kTable =
-      micro_table<T>(std::make_integer_sequence<int, kRows * kVectors>{});
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<T>()));
-  const std::int64_t blocks = (rows + kRows - 1) / kRows;
-  for (std::int64_t column = 0; column < cols;) {
-    const std::int64_t vectors = std::min<std::int64_t>(kVectors, (cols - column) / lanes);
-    for (std::int64_t block = 0; block < blocks; ++block) {  // rows in nearly equal parts
-      const std::int64_t from = rows * block / blocks;
-      const std::int64_t count = rows * (block + 1) / blocks - from;
-      kTable[static_cast<std::size_t>((count - 1) * kVectors + vectors - 1)](
-          depth, a.data + from, a.stride, b, c.data + from * c.stride, c.stride, column);
-    }
-    column += vectors * lanes;
-  }
+  static constexpr auto kMicro =
+      tile_table([](auto rows, auto vectors) { return micro<rows(), vectors(), T>; });
+  for_tiles<T>(size, [&](std::size_t tile, std::int64_t row, std::int64_t column) {
+    kMicro[tile](size.depth, a.data + row, a.stride, b, c.data + row * c.stride, c.stride, column);
+  });
 }
 
 void tn_f32(const ProductSize& size, Strided<const float> a, const float* const* b,

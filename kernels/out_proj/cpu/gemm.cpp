@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "cpu/accumulator.hpp"
-#include "cpu/blas.hpp"
-#include "cpu/matrix.hpp"
+#include "cpu/multiply_rows.hpp"
 #include "nsa/kernels/launch.hpp"
 #include "operands/model.hpp"
 
@@ -13,32 +12,13 @@ namespace {
 constexpr std::int64_t kTile = 256;  // tokens converted at a time where storage is 16 bits
 
 template <class T>
-void project_tile(const LaunchArgs& args, const OutProjTensors& t, const Matrix<T>& w,
-                  std::int64_t first, std::int64_t count) {
-  const WorkspaceScope scope(args.workspace);
-  const TensorView& y = t.y;
-  const std::int64_t dim = y.shape[1], inner = t.w_o.shape[1];
-  const Matrix<T> o = matrix_rows<T>(t.o, first, count, args.workspace);
-  const bool direct = is_matrix_of<T>(y);
-  T* out = direct ? y.as<T>() + y.at(first) : args.workspace.take<T>(count * dim).data();
-  const std::int64_t stride = direct ? y.stride[0] : dim;
-  const MatrixView<const T> weights{w.data, dim, inner, w.row_stride};
-  parallel_gemm({o.data, count, inner, o.row_stride}, weights.transpose(),
-                MatrixView<T>{out, count, dim, stride});
-  if (direct) return;
-  parallel_for(0, count, 16, [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t r = from; r < to; ++r) store_row(y, y.at(first + r), dim, out + r * dim);
-  });
-}
-
-template <class T>
 void project(const LaunchArgs& args) {
   const WorkspaceScope scope(args.workspace);
   const OutProjTensors t = OutProjTensors::of(args);
   const Matrix<T> w = matrix_rows<T>(t.w_o, 0, t.w_o.shape[0], args.workspace);
   const std::int64_t tokens = t.o.shape[0];
   for (std::int64_t first = 0; first < tokens; first += kTile) {
-    project_tile(args, t, w, first, std::min(kTile, tokens - first));
+    multiply_rows(t.o, w, t.y, first, std::min(kTile, tokens - first), args.workspace);
   }
 }
 
