@@ -7,6 +7,7 @@
 #include "catalog/tensor_specs.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/directions.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "nsa/kernels/runtime.hpp"
 
 namespace nsa {
@@ -65,9 +66,7 @@ std::int64_t extent_of(std::string_view word, const Problem& p) {
   if (word == "q_heads * head_dim_v") return p.q_heads * p.head_dim_v;
   if (word == "sel_count") return p.geometry.sel_count;
   if (word == "gate_hidden") return std::max<std::int64_t>(1, p.head_dim_k / 2);
-  if (word == "qkv_rows") {
-    return p.q_heads * p.head_dim_k + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
-  }
+  if (word == "qkv_rows") return qkv_rows(p);
   if (word == "parameters") return parameter_count(config_of(p));
   if (word == "model_dim") return p.model.model_dim;
   if (word == "vocab_size") return p.model.vocab_size;

@@ -7,6 +7,7 @@
 #include "catalog/stages.hpp"
 #include "cuda/gemm/rows.hpp"
 #include "launches/project_rope.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "project_rope/cpu/variants.hpp"
 #include "project_rope/cuda/gemm/product.hpp"
 #include "source_hashes.hpp"
@@ -40,7 +41,7 @@ template <int kElement>
 std::int64_t gemm_bytes(const Problem& p) {
   constexpr std::int64_t kAlignment = 256;
   const std::int64_t tokens = std::min(p.total_tokens(), kCudaTile);
-  return kElement * tokens * projected_columns(p) + cuda::kGemmWorkspaceBytes + 2 * kAlignment;
+  return kElement * tokens * qkv_rows(p) + cuda::kGemmWorkspaceBytes + 2 * kAlignment;
 }
 
 /// The product in fp32, and what rotates it.
@@ -71,7 +72,7 @@ Variant gemm_16bit_row() {
 
 std::int64_t backward_gemm_bytes(const Problem& p) {
   constexpr std::int64_t kAlignment = 256;
-  return static_cast<std::int64_t>(size_of(p.dtype)) * p.total_tokens() * projected_columns(p) +
+  return static_cast<std::int64_t>(size_of(p.dtype)) * p.total_tokens() * qkv_rows(p) +
          cuda::kGemmWorkspaceBytes + 2 * kAlignment;
 }
 Variant backward_gemm_row() {

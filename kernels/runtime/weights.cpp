@@ -7,15 +7,13 @@
 #include "cpu/simd/generate_rows.hpp"
 #include "nsa/kernels/inputs.hpp"
 #include "nsa/kernels/parallel.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
 
 namespace nsa {
 namespace {
 
-std::int64_t qkv_rows(const ModelConfig& c) {
-  return c.q_heads * c.head_dim_k + 3 * c.kv_heads * (c.head_dim_k + c.head_dim_v);
-}
 std::int64_t gate_width(const ModelConfig& c) {
   return std::max<std::int64_t>(1, c.head_dim_k / 2);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "nsa/kernels/inputs.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/schemas/generator.hpp"
 
@@ -47,10 +48,8 @@ inline HostTensor random_tensor(Dtype dtype, std::initializer_list<std::int64_t>
 /// Weights of one layer and a way to run it.
 struct Layer {
   explicit Layer(const Problem& p, std::uint64_t seed = 40) : shape(p) {
-    const std::int64_t rows =
-        p.q_heads * p.head_dim_k + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
     const std::int64_t hidden = p.head_dim_k / 2;
-    w_qkv = random_tensor(p.dtype, {rows, p.model.model_dim}, seed + 1, 1.5);
+    w_qkv = random_tensor(p.dtype, {qkv_rows(p), p.model.model_dim}, seed + 1, 1.5);
     fc1_w = random_tensor(p.dtype, {hidden, p.head_dim_k}, seed + 2, 2);
     fc1_b = random_tensor(p.dtype, {hidden}, seed + 3, 0.5);
     fc2_w = random_tensor(p.dtype, {3, hidden}, seed + 4, 2);

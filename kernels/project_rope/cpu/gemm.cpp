@@ -5,6 +5,7 @@
 #include "cpu/accumulator.hpp"
 #include "cpu/blas.hpp"
 #include "cpu/matrix.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "operands/model.hpp"
 #include "project_rope/cpu/rotation.hpp"
 
@@ -59,7 +60,7 @@ void project_tile(const LaunchArgs& args, const Matrix<T>& w, std::span<const do
   const WorkspaceScope scope(args.workspace);
   const ProjectTensors tensors = ProjectTensors::of(args);
   const auto projections = tensors.projections(args.problem);
-  const std::int64_t width = projected_width(args.problem), dim = tensors.x.shape[1];
+  const std::int64_t width = qkv_rows(args.problem), dim = tensors.x.shape[1];
   const Matrix<T> x = matrix_rows<T>(tensors.x, first, count, args.workspace);
   T* product = args.workspace.take<T>(count * width).data();
   for (const Columns& columns : wanted_columns(projections)) {
@@ -103,9 +104,8 @@ void gemm(const LaunchArgs& args) {
 std::int64_t gemm_workspace(const Problem& p) {
   const std::int64_t dim = p.model.model_dim, tile = std::min(kTile, p.total_tokens());
   // Weights and x are copied where they have to be converted.
-  const std::int64_t copies = is_converted(p) ? (projected_width(p) + tile) * dim : 0;
-  const std::int64_t numbers =
-      copies + tile * projected_width(p) + p.head_dim_k * parallel_threads();
+  const std::int64_t copies = is_converted(p) ? (qkv_rows(p) + tile) * dim : 0;
+  const std::int64_t numbers = copies + tile * qkv_rows(p) + p.head_dim_k * parallel_threads();
   return accumulator_bytes(p) * numbers + 8 * p.head_dim_k + 4096;
 }
 

@@ -9,11 +9,6 @@
 
 namespace nsa::project_rope {
 
-/// Columns of the product of all projections.
-inline std::int64_t projected_width(const Problem& p) {
-  return p.q_heads * p.head_dim_k + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
-}
-
 /// Radians per position, [head_dim_k / 2].
 inline std::span<const double> frequencies(const LaunchArgs& args) {
   const auto pairs = args.workspace.take<double>(args.problem.head_dim_k / 2);

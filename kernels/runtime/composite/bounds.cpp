@@ -6,6 +6,7 @@
 #include "catalog/cost.hpp"
 #include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/launch.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "runtime/composite/stages.hpp"
 #include "runtime/dense.hpp"
 #include "training/pass.hpp"
@@ -111,8 +112,7 @@ std::int64_t between_attention(const Problem& p, Backend backend) {
 std::int64_t between_layer(const Problem& p) {
   constexpr std::int64_t kAlignment = 4096;  // of a few tensors
   const auto element = static_cast<std::int64_t>(size_of(p.dtype));
-  const std::int64_t row =
-      p.q_heads * (p.head_dim_k + p.head_dim_v) + 3 * p.kv_heads * (p.head_dim_k + p.head_dim_v);
+  const std::int64_t row = qkv_rows(p) + p.q_heads * p.head_dim_v;
   return p.total_tokens() * row * element + kAlignment;
 }
 

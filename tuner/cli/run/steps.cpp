@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 
+#include "nsa/kernels/qkv_rows.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/nvtx.hpp"
 #include "nsa/schemas/generator.hpp"
@@ -149,8 +150,7 @@ double decode_bytes(const RunPlan& plan) {
                                             (c.head_dim_k + c.head_dim_v));
   std::int64_t weights = parameter_count(c) - c.vocab_size * c.model_dim;  // a row of the embedding
   if (plan.layer) {
-    weights = c.model_dim * (c.q_heads * (c.head_dim_k + c.head_dim_v) +
-                             3 * c.kv_heads * (c.head_dim_k + c.head_dim_v));
+    weights = c.model_dim * (qkv_rows(c) + c.q_heads * c.head_dim_v);
   }
   return (static_cast<double>(weights) + cached) * element;
 }

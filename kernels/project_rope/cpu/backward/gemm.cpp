@@ -4,6 +4,7 @@
 
 #include "cpu/accumulator.hpp"
 #include "cpu/backward/product.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "operands/model_backward.hpp"
 #include "project_rope/cpu/rotation.hpp"
 
@@ -32,7 +33,7 @@ void run(const LaunchArgs& args) {
   const auto t = ProjectBackwardTensors::of(args);
   const auto parts = t.projections(args.problem);
   const auto angles = frequencies(args);
-  const std::int64_t tokens = t.x.shape[0], width = projected_width(args.problem);
+  const std::int64_t tokens = t.x.shape[0], width = qkv_rows(args.problem);
   cpu::ProductBackward<T> product(t.w_qkv, t.d_x, args.adds_to(ProjectBackwardTensors::kDX),
                                   t.d_w_qkv, args.adds_to(ProjectBackwardTensors::kDWQkv), tokens,
                                   args.workspace);
@@ -62,7 +63,7 @@ void backward_gemm(const LaunchArgs& args) {
 }
 
 std::int64_t backward_gemm_workspace(const Problem& p) {
-  const std::int64_t dim = p.model.model_dim, width = projected_width(p);
+  const std::int64_t dim = p.model.model_dim, width = qkv_rows(p);
   const std::int64_t tile = std::min(cpu::kProductTile, p.total_tokens());
   return accumulator_bytes(p) * (cpu::ProductBackward<float>::numbers(width, dim, tile) +
                                  tile * (width + dim) + p.head_dim_k * parallel_threads()) +

@@ -7,6 +7,7 @@
 
 #include "cuda/gemm/launch.hpp"
 #include "cuda/memory/alignment.hpp"
+#include "nsa/kernels/qkv_rows.hpp"
 #include "nsa/schemas/error.hpp"
 #include "operands/model.hpp"
 
@@ -48,7 +49,7 @@ RopeParams make_rope_params(const LaunchArgs& args, const std::array<Projection,
   params.rounded = product != Dtype::fp32;
   params.vectors = true;
   params.parts = parts_of(projections, product, params.vectors);
-  params.columns = projected_columns(p);
+  params.columns = qkv_rows(p);
   params.sequences = args.device_sequences;
   params.batch = static_cast<std::int64_t>(args.sequences.size());
   params.pairs = static_cast<int>(p.head_dim_k / 2);
