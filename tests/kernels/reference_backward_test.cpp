@@ -126,8 +126,9 @@ struct OneRow {
   }
   double loss() { return dot(reference::attend(q, view(k, 8), view(v, 6), rows, 0), d_o); }
   void backward() {
-    reference::attend_backward(q, view(k, 8), view(v, 6), rows, 0, d_o, d_q, view(d_k, 8),
-                               view(d_v, 6));
+    reference::attend_backward(
+        {.q = q, .kv = {view(k, 8), view(v, 6)}, .rows = rows, .head = 0, .d_o = d_o}, d_q,
+        {view(d_k, 8), view(d_v, 6)});
   }
   static TensorView view(Row& data, std::int64_t dim) {
     return make_view(data.data(), Dtype::fp64,

@@ -23,20 +23,19 @@ double* head_of(const TensorView& tensor, std::int64_t row, std::int64_t head) {
 
 }  // namespace
 
-void attend_backward(const Row& q, const TensorView& k, const TensorView& v,
-                     std::span<const std::int64_t> rows, std::int64_t head, const Row& d_o,
-                     Row& d_q, const TensorView& d_k, const TensorView& d_v, const Row* o) {
+void attend_backward(const AttendedRow& of, Row& d_q, const KvTensors& d_kv) {
+  const auto& [q, kv, rows, head, d_o, o] = of;
   const double scale = 1.0 / std::sqrt(static_cast<double>(q.size()));
   double lse = 0;
-  const Row again = attend(q, k, v, rows, head, &lse);
+  const Row again = attend(q, kv.k, kv.v, rows, head, &lse);
   const double d_mean = dot(d_o, o ? *o : again);
   for (const std::int64_t row : rows) {
-    const Row key = load_head(k, row, head), value = load_head(v, row, head);
+    const Row key = load_head(kv.k, row, head), value = load_head(kv.v, row, head);
     const double p = std::exp(scale * dot(q, key) - lse);
     const double d_logit = scale * p * (dot(d_o, value) - d_mean);
-    add_scaled(p, d_o, head_of(d_v, row, head));
+    add_scaled(p, d_o, head_of(d_kv.v, row, head));
     add_scaled(d_logit, key, d_q.data());
-    add_scaled(d_logit, q, head_of(d_k, row, head));
+    add_scaled(d_logit, q, head_of(d_kv.k, row, head));
   }
 }
 

@@ -12,13 +12,18 @@
 namespace nsa::reference {
 
 // attend.cpp
-/// Of attend(): `d_o` [head_dim_v] of one row; adds to `d_q` [head_dim_k] and to the rows of the
-/// keys and values that it saw. Adds nothing where it saw none. `o`: what attend() gave, as it was
-/// stored; null: computed again.
-void attend_backward(const Row& q, const TensorView& k, const TensorView& v,
-                     std::span<const std::int64_t> rows, std::int64_t head, const Row& d_o,
-                     Row& d_q, const TensorView& d_k, const TensorView& d_v,
-                     const Row* o = nullptr);
+/// One row of attend().
+struct AttendedRow {
+  Row q;  // [head_dim_k]
+  KvTensors kv;
+  std::span<const std::int64_t> rows;  // of the keys that it saw
+  std::int64_t head;                   // of the keys
+  Row d_o;                             // [head_dim_v]
+  const Row* o = nullptr;              // what attend() gave, as it was stored; null: computed again
+};
+/// Adds to `d_q` [head_dim_k] and to the rows of the keys and values that it saw. Adds nothing
+/// where it saw none.
+void attend_backward(const AttendedRow& of, Row& d_q, const KvTensors& d_kv);
 
 // compress.cpp
 /// Of pool(): a token of the block gets its share of the mean's gradient.
@@ -40,11 +45,18 @@ void project_token_backward(const Projection& projection, const TensorView& w_qk
 void combine_backward(const Problem& problem, std::span<const Row> gates,
                       std::span<const Row> branches, const Row& d_o, std::vector<Row>& d_gates,
                       std::vector<Row>& d_branches);
+/// What gate() reads for one token and KV group.
+struct GateRow {
+  const Problem& problem;
+  const TensorView& q;
+  const GateWeights& weights;
+  std::int64_t token, group;
+  const AttentionOptions& options;
+};
 /// Of gate(): through the softmax over branches, the MLP and the mean of the group's queries.
 /// Weights that are fixed (a forced branch, uniform weights) have no gradient.
-void gate_backward(const Problem& problem, const TensorView& q, const GateWeights& weights,
-                   std::int64_t token, std::int64_t group, const AttentionOptions& options,
-                   const Row& d_gate, const GateWeights& d_weights, const TensorView& d_q);
+void gate_backward(const GateRow& of, const Row& d_gate, const GateWeights& d_weights,
+                   const TensorView& d_q);
 
 // model.cpp
 /// x / (1 + exp(-x)), and its derivative.

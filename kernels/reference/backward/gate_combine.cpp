@@ -38,9 +38,9 @@ void combine_backward(const Problem& problem, std::span<const Row> gates,
   }
 }
 
-void gate_backward(const Problem& problem, const TensorView& q, const GateWeights& weights,
-                   std::int64_t token, std::int64_t group, const AttentionOptions& options,
-                   const Row& d_gate, const GateWeights& d_weights, const TensorView& d_q) {
+void gate_backward(const GateRow& of, const Row& d_gate, const GateWeights& d_weights,
+                   const TensorView& d_q) {
+  const auto& [problem, q, weights, token, group, options] = of;
   if (options.force_branch || options.uniform_gate) return;
   const Row mean = mean_query(problem, q, token, group);
   const Row before = affine(weights.fc1_w, weights.fc1_b, mean);

@@ -69,8 +69,13 @@ void mix_and_project(LayerPass& pass, const Row& d_y) {
       std::copy(d_parts[branch].begin(), d_parts[branch].end(),
                 d_branches[branch]->begin() + token * width);
     for (std::int64_t g = 0; g < p.kv_heads; ++g)
-      gate_backward(p, q, weights, token, g, pass.options, d_gates[static_cast<std::size_t>(g)],
-                    d_weights, d_q);
+      gate_backward({.problem = p,
+                     .q = q,
+                     .weights = weights,
+                     .token = token,
+                     .group = g,
+                     .options = pass.options},
+                    d_gates[static_cast<std::size_t>(g)], d_weights, d_q);
   }
 }
 
@@ -83,13 +88,18 @@ struct BranchRows {
 
 void attend_one(LayerPass& pass, std::int64_t token, std::int64_t head, BranchRows branch) {
   const Problem& p = pass.p;
-  const auto keys = [&](Row& k) { return view_of(k, p.kv_heads, p.head_dim_k); };
-  const auto values = [&](Row& v) { return view_of(v, p.kv_heads, p.head_dim_v); };
+  const auto views = [&](Row& k, Row& v) {
+    return KvTensors{.k = view_of(k, p.kv_heads, p.head_dim_k),
+                     .v = view_of(v, p.kv_heads, p.head_dim_v)};
+  };
   const std::int64_t row = token * p.q_heads + head;
   Row d_q(static_cast<std::size_t>(p.head_dim_k), 0.0);
-  attend_backward(part_of(pass.trace.q, row, p.head_dim_k), keys(branch.k), values(branch.v),
-                  branch.rows, head / p.heads_per_group(), part_of(branch.d_o, row, p.head_dim_v),
-                  d_q, keys(branch.d_k), values(branch.d_v));
+  attend_backward({.q = part_of(pass.trace.q, row, p.head_dim_k),
+                   .kv = views(branch.k, branch.v),
+                   .rows = branch.rows,
+                   .head = head / p.heads_per_group(),
+                   .d_o = part_of(branch.d_o, row, p.head_dim_v)},
+                  d_q, views(branch.d_k, branch.d_v));
   for (std::size_t i = 0; i < d_q.size(); ++i)
     pass.d.q[static_cast<std::size_t>(row * p.head_dim_k) + i] += d_q[i];
 }

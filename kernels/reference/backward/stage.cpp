@@ -53,19 +53,20 @@ void for_queries(const Problem& p, const F& f) {
 
 /// What a branch of attention reads and writes.
 struct BranchTensors {
-  TensorView q, k, v, o, d_o;
-  TensorView d_q, d_k, d_v;  // out
+  TensorView q, o, d_o;
+  KvTensors kv;
+  TensorView d_q;  // out
+  KvTensors d_kv;  // out
 };
 
 BranchTensors branch_tensors(Stage stage, const NamedTensors& in, Gradients& gradients) {
-  return {.q = in["q"],
-          .k = in[of_branch("k", stage)],
-          .v = in[of_branch("v", stage)],
-          .o = in[of_branch("o", stage)],
-          .d_o = in[of_branch("d_o", stage)],
-          .d_q = gradients["d_q"],
-          .d_k = gradients[of_branch("d_k", stage)],
-          .d_v = gradients[of_branch("d_v", stage)]};
+  return {
+      .q = in["q"],
+      .o = in[of_branch("o", stage)],
+      .d_o = in[of_branch("d_o", stage)],
+      .kv = {.k = in[of_branch("k", stage)], .v = in[of_branch("v", stage)]},
+      .d_q = gradients["d_q"],
+      .d_kv = {.k = gradients[of_branch("d_k", stage)], .v = gradients[of_branch("d_v", stage)]}};
 }
 
 /// `rows_of(sequence, query, kv_head)`: the rows of the keys that it sees.
@@ -77,8 +78,13 @@ void attention(const Problem& p, const BranchTensors& t, const RowsOf& rows_of) 
       const std::int64_t kv_head = head / p.heads_per_group();
       Row gradient(static_cast<std::size_t>(p.head_dim_k), 0.0);
       const Row stored = load_head(t.o, token, head);
-      attend_backward(load_head(t.q, token, head), t.k, t.v, rows_of(s, query, kv_head), kv_head,
-                      load_head(t.d_o, token, head), gradient, t.d_k, t.d_v, &stored);
+      attend_backward({.q = load_head(t.q, token, head),
+                       .kv = t.kv,
+                       .rows = rows_of(s, query, kv_head),
+                       .head = kv_head,
+                       .d_o = load_head(t.d_o, token, head),
+                       .o = &stored},
+                      gradient, t.d_kv);
       std::ranges::copy(gradient, t.d_q.as<double>() + t.d_q.at(token, head));
     }
   });
@@ -137,8 +143,13 @@ void gate_combine(const Problem& p, const NamedTensors& in, Gradients& gradients
     for (std::size_t b = 0; b < 3; ++b)
       std::ranges::copy(d_branches[b], d_outputs[b].as<double>() + d_outputs[b].at(token));
     for (std::int64_t g = 0; g < p.kv_heads; ++g)
-      gate_backward(p, q, weights, token, g, options, d_gates[static_cast<std::size_t>(g)],
-                    d_weights, d_q);
+      gate_backward({.problem = p,
+                     .q = q,
+                     .weights = weights,
+                     .token = token,
+                     .group = g,
+                     .options = options},
+                    d_gates[static_cast<std::size_t>(g)], d_weights, d_q);
   }
 }
 
