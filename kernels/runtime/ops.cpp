@@ -64,9 +64,12 @@ const RuntimeOps& cpu_ops() noexcept {
   return ops;
 }
 
+const RuntimeOps& ops_of(const Router& router) noexcept {
+  return router.inputs().device.backend == Backend::cpu ? cpu_ops() : cuda_ops();
+}
+
 const RuntimeOps& ops_of(const Context& context) noexcept {
-  if (context.ops) return *context.ops;
-  return context.router->inputs().device.backend == Backend::cpu ? cpu_ops() : cuda_ops();
+  return context.ops ? *context.ops : ops_of(*context.router);
 }
 
 }  // namespace nsa

@@ -8,23 +8,35 @@
 
 namespace nsa {
 
-struct StageCall;
+struct StageLaunch;
 
 /// to = from, both [rows, heads, dim] of one shape and dtype. An absent `from` is left out.
 struct RowsCopy {
   TensorView from, to;
 };
 
+/// How a pass runs its stages: for real, or only counting what they take.
+class StageRunner {
+ public:
+  virtual ~StageRunner() = default;
+  /// Announces the stage, counts the row that was chosen, and launches it.
+  virtual void launch(const Context&, const StageLaunch&) const;
+  /// Every byte of the tensor becomes `value`; trailing dimensions lie one after another.
+  virtual void fill(const Context&, const TensorView&, std::byte value) const = 0;
+  /// A stream that runs beside the context's, after all that this holds by now; null where the
+  /// back end has one order only. One at a time for each thread.
+  virtual CUstream_st* fork(const Context&) const { return nullptr; }
+  /// The context's stream goes on after all that the forked one holds by now.
+  virtual void join(const Context&) const {}
+};
+
 /// Operations in the order of the context's stream; nothing waits. Tensors are where the context's
 /// workspace allocates. fp32 arithmetic, fp64 where storage is fp64 (CPU only).
-class RuntimeOps {
+class RuntimeOps : public StageRunner {
  public:
-  virtual ~RuntimeOps() = default;
   /// The sequences where the stages can read them: [n], valid until the workspace is rewound. The
   /// host's may be freed after the call, but for those of the CPU, which are used in place.
   virtual const Sequence* place(const Context&, std::span<const Sequence>) const = 0;
-  /// Every byte of the tensor becomes `value`; trailing dimensions lie one after another.
-  virtual void fill(const Context&, const TensorView&, std::byte value) const = 0;
   /// In any order: none may write what another reads or writes.
   virtual void copy(const Context&, std::span<const RowsCopy>) const = 0;
   /// y = x W^T: x [rows, in], w [out, in], y [rows, out].
@@ -42,22 +54,16 @@ class RuntimeOps {
   /// vocabulary: InputError on the CPU; on a GPU, where nobody waits, its row is NaN.
   virtual void embed(const Context&, const TensorView& tokens, const TensorView& table,
                      const TensorView& y) const = 0;
-  /// Announces the stage, counts the row that was chosen, and launches it.
-  virtual void launch(const Context&, const Choice& choice, const StageCall& call,
-                      Saved* saved) const;
   /// Whether nothing is launched or computed, only what it would take of the workspace is taken:
   /// then one call may stand for others that take no more.
   virtual bool only_counts() const noexcept { return false; }
-  /// A stream that runs beside the context's, after all that this holds by now; null where the
-  /// back end has one order only. One at a time for each thread.
-  virtual CUstream_st* fork(const Context&) const { return nullptr; }
-  /// The context's stream goes on after all that the forked one holds by now.
-  virtual void join(const Context&) const {}
 };
 
 const RuntimeOps& cpu_ops() noexcept;
 const RuntimeOps& cuda_ops() noexcept;  // each operation throws in a build without CUDA
-/// The context's own, else those of the device that its router decides for.
+/// Those of the device that the router decides for.
+const RuntimeOps& ops_of(const Router& router) noexcept;
+/// The context's own, else those of its router.
 const RuntimeOps& ops_of(const Context& context) noexcept;
 
 }  // namespace nsa

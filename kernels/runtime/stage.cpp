@@ -22,11 +22,12 @@ void count(const Context& context, Stage stage, const Choice& choice) {
 
 }  // namespace
 
-void RuntimeOps::launch(const Context& context, const Choice& choice, const StageCall& call,
-                        Saved* saved) const {
+void StageRunner::launch(const Context& context, const StageLaunch& launch) const {
+  const auto& [choice, call, saved, accumulate] = launch;
   const Variant& row = *choice.variant;
   count(context, call.stage, choice);
-  print_fa2_gates_once(*context.router, call.stage, call.problem);
+  // What runs where something is saved is decided by itself: the gates do not tell of it.
+  if (!saved) print_fa2_gates_once(*context.router, call.stage, call.problem);
   const WorkspaceScope scratch(*context.workspace);
   const StageScope scope(context.observer, call.stage, row.name, call.problem.max_seq_len(),
                          context.stream);
@@ -42,7 +43,8 @@ void RuntimeOps::launch(const Context& context, const Choice& choice, const Stag
               .workspace = *context.workspace,
               .stream = context.stream,
               .saved = saved,
-              .fallback_reason = &fallback_reason});
+              .fallback_reason = &fallback_reason,
+              .accumulate = accumulate});
   if (fallback_reason && context.telemetry)
     context.telemetry->fallback(call.stage, fallback_reason);
 }
@@ -61,7 +63,7 @@ void run_choice(const Context& context, const Choice& choice, const StageCall& c
                      ": no variant of this build runs this problem on this device; "
                      "`nsatune variants` lists them with the reasons");
   }
-  ops_of(context).launch(context, choice, call, saved);
+  ops_of(context).launch(context, {choice, call, saved});
 }
 
 Choice asked_for(const Variant& row) noexcept {

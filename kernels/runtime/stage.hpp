@@ -43,6 +43,14 @@ struct StageCall {
   std::span<const TensorView> out;
 };
 
+/// One launch of a stage: what was chosen for it, and its operands.
+struct StageLaunch {
+  const Choice& choice;
+  const StageCall& call;    // call.problem has the direction
+  Saved* saved = nullptr;   // written by a forward launch, read by a backward one
+  unsigned accumulate = 0;  // bit i: added to out[i]
+};
+
 /// Runs the variant that the router chooses for `call.stage`. InputError when there is none.
 void run_stage(const Context& context, const StageCall& call, Saved* saved = nullptr);
 /// The same, of the stage's tensors by name (kernels/operands).

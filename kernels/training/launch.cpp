@@ -8,7 +8,7 @@ namespace nsa::training {
 
 void launch_model(const LaunchArgs& args) {
   const ModelPassesTensors tensors = ModelPassesTensors::of(args);
-  const Passes passes(args, launching());
+  const Passes passes(args, launching(args));
   const Context& context = passes.step().context;
   const bool cpu = context.router->inputs().device.backend == Backend::cpu;
   TrainingConfig config;

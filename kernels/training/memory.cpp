@@ -33,6 +33,7 @@ class NotingRows final : public StageRunner {
       all += ", " + row;
     }
   }
+  void fill(const Context&, const TensorView&, std::byte) const override {}
 
  private:
   std::map<std::string, std::string>& rows_;

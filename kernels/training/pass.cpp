@@ -68,7 +68,9 @@ class LayersBackward {
 
   void again(std::int64_t layer) {
     LayerSaved saved = take_saved(step_.kept, step_.config.model, step_.forward);
-    forward_layer(step_, layer, weights(layer), x(layer), saved, {});
+    StepContext again = step_;
+    again.forward_phase = StepPhase::recompute;
+    forward_layer(again, layer, weights(layer), x(layer), saved, {});
     backward(layer, saved);
   }
   void backward(std::int64_t layer, LayerSaved& saved) {

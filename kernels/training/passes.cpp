@@ -7,13 +7,17 @@ namespace nsa::training {
 namespace {
 
 Choice chosen_for(const LaunchArgs& args, const Problem& forward) {
-  expects(args.router != nullptr, "a router for the stages that the plan leaves open");
   // Layers leave the plan of attention open, but for the dense ones.
   const bool open = args.row.stages.front() != Stage::attention && !args.row.plan.dense;
   return open ? choose_attention(*args.router, forward) : asked_for(args.row);
 }
 
 }  // namespace
+
+const StageRunner& launching(const LaunchArgs& args) {
+  expects(args.router != nullptr, "a router for the stages that the plan leaves open");
+  return ops_of(*args.router);
+}
 
 Passes::Passes(const LaunchArgs& args, const StageRunner& stages)
     : held_(args.workspace),
@@ -41,12 +45,13 @@ ModelConfig Passes::config() const {
 
 void Passes::without_nsa(const TensorView& blocks, const GateWeights& d_gate) const {
   for (const TensorView& one : {d_gate.fc1_w, d_gate.fc1_b, d_gate.fc2_w, d_gate.fc2_b})
-    step_.stages.zero(step_.context, one);
+    step_.stages.fill(step_.context, one, std::byte{0});
   no_blocks(step_.context, blocks);
 }
 
 void Passes::zero(const KvTensors& gradients) const {
-  for (const TensorView& one : {gradients.k, gradients.v}) step_.stages.zero(step_.context, one);
+  for (const TensorView& one : {gradients.k, gradients.v})
+    step_.stages.fill(step_.context, one, std::byte{0});
 }
 
 }  // namespace nsa::training

@@ -5,6 +5,9 @@
 
 namespace nsa::training {
 
+/// As the runtime launches stages on the device of the launch.
+const StageRunner& launching(const LaunchArgs& args);
+
 class Passes {
  public:
   Passes(const LaunchArgs& args, const StageRunner& stages);

@@ -23,7 +23,8 @@ std::optional<RateSchedule> schedule_from_string(std::string_view name) noexcept
 }
 
 std::string_view to_string(StepPhase phase) noexcept {
-  constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
+  constexpr std::array<std::string_view, 4> kPhases{"forward", "recompute", "backward",
+                                                    "optimizer"};
   return kPhases[static_cast<std::size_t>(phase)];
 }
 

@@ -3,47 +3,9 @@
 #include <string>
 
 #include "nsa/kernels/directions.hpp"
-#include "runtime/ops.hpp"
 
 namespace nsa::training {
 namespace {
-
-class Launching final : public StageRunner {
- public:
-  void launch(const Context& context, const StageLaunch& l) const override {
-    const Variant& row = *l.choice.variant;
-    if (context.telemetry) {
-      context.telemetry->engaged(row.stages, row.name);
-      if (l.choice.range) context.telemetry->decided(l.call.stage, l.choice.range->basis);
-      if (l.choice.fallback_reason)
-        context.telemetry->fallback(l.call.stage, l.choice.fallback_reason);
-    }
-    const WorkspaceScope scratch(*context.workspace);
-    const StageScope scope(context.observer, l.call.stage, row.name, l.call.problem.max_seq_len(),
-                           context.stream);
-    const char* fallback_reason = nullptr;
-    row.launch({.row = row,
-                .problem = l.call.problem,
-                .sequences = l.call.sequences.host,
-                .device_sequences = l.call.sequences.device,
-                .in = l.call.in,
-                .out = l.call.out,
-                .point = *l.choice.point,
-                .options = context.options,
-                .workspace = *context.workspace,
-                .stream = context.stream,
-                .saved = l.saved,
-                .fallback_reason = &fallback_reason,
-                .accumulate = l.accumulate});
-    if (fallback_reason && context.telemetry)
-      context.telemetry->fallback(l.call.stage, fallback_reason);
-  }
-  CUstream_st* fork(const Context& context) const override { return ops_of(context).fork(context); }
-  void join(const Context& context) const override { ops_of(context).join(context); }
-  void zero(const Context& context, const TensorView& x) const override {
-    ops_of(context).fill(context, x, std::byte{0});
-  }
-};
 
 class Counting final : public StageRunner {
  public:
@@ -52,11 +14,8 @@ class Counting final : public StageRunner {
     context.workspace->take(
         static_cast<std::size_t>(workspace_of(*l.choice.variant, l.call.problem)));
   }
+  void fill(const Context&, const TensorView&, std::byte) const override {}
 };
-
-StepPhase phase_of(const Problem& problem) {
-  return problem.direction == Direction::forward ? StepPhase::forward : StepPhase::backward;
-}
 
 Choice by_itself(const Variant& row) {
   Choice choice = asked_for(row);
@@ -66,11 +25,6 @@ Choice by_itself(const Variant& row) {
 }
 
 }  // namespace
-
-const StageRunner& launching() noexcept {
-  static const Launching runner;
-  return runner;
-}
 
 const StageRunner& counting() noexcept {
   static const Counting runner;
@@ -103,10 +57,10 @@ Choice choose_row(const Context& context, Stage stage, const Problem& problem, b
 void run_choice(const StageContext& step, const Choice& choice, Stage stage, const Problem& problem,
                 std::span<const TensorView> in, std::span<const TensorView> out, Saved* saved,
                 unsigned accumulate) {
-  const StepPhase phase = phase_of(problem);
-  const Part part(step, phase, to_string(stage));
+  const bool forward = problem.direction == Direction::forward;
+  const Part part(step, forward ? step.forward_phase : StepPhase::backward, to_string(stage));
   Context context = step.context;
-  if (phase == StepPhase::backward) context.telemetry = step.backward_telemetry;
+  if (!forward) context.telemetry = step.backward_telemetry;
   step.stages.launch(context,
                      {choice, {stage, problem, step.sequences, in, out}, saved, accumulate});
 }

@@ -4,29 +4,11 @@
 #include <string_view>
 
 #include "nsa/kernels/training.hpp"
+#include "runtime/ops.hpp"
 #include "runtime/stage.hpp"
 
 namespace nsa::training {
 
-/// One launch: `call.problem` has the direction. `saved` is written forward and read backward.
-struct StageLaunch {
-  const Choice& choice;
-  const StageCall& call;
-  Saved* saved = nullptr;
-  unsigned accumulate = 0;  // bit i: added to out[i]
-};
-
-class StageRunner {
- public:
-  virtual ~StageRunner() = default;
-  virtual void launch(const Context&, const StageLaunch&) const = 0;
-  // As RuntimeOps has them.
-  virtual CUstream_st* fork(const Context&) const { return nullptr; }
-  virtual void join(const Context&) const {}
-  /// Every byte becomes zero.
-  virtual void zero(const Context&, const TensorView&) const {}
-};
-const StageRunner& launching() noexcept;
 /// Takes the row's workspace and does nothing else.
 const StageRunner& counting() noexcept;
 
@@ -40,6 +22,7 @@ struct StageContext {
   bool deterministic = true;  // only rows that give the same bits each time
   Telemetry* backward_telemetry = nullptr;
   StepObserver* observer = nullptr;
+  StepPhase forward_phase = StepPhase::forward;  // as which the forward pass is announced
 
   Workspace& workspace() const { return *context.workspace; }
   TensorView take(std::initializer_list<std::int64_t> shape) const {

@@ -194,7 +194,7 @@ struct Trainer::Impl {
              .forward = forward,
              .backward = backward,
              .sequences = placed,
-             .stages = launching(),
+             .stages = ops_of(context),
              .deterministic = config.deterministic,
              .backward_telemetry = backward_telemetry,
              .observer = observer},

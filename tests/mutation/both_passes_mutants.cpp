@@ -12,8 +12,7 @@
 namespace nsa::test {
 namespace {
 
-using training::StageLaunch;
-using Launching = void(const LaunchArgs&, const training::StageRunner&);
+using Launching = void(const LaunchArgs&, const StageRunner&);
 
 Problem both_passes_problem() {
   Problem p = in_direction(ragged_problem(), kForwardBackward);
@@ -47,20 +46,18 @@ std::vector<TensorView> swapped(std::span<const TensorSpec> specs,
 /// Launches each stage of the row by `Launch`.
 template <void (*Launch)(const Context&, StageLaunch)>
 void mutant(const LaunchArgs& args) {
-  class Stages final : public training::StageRunner {
+  class Stages final : public StageRunner {
    public:
     void launch(const Context& context, const StageLaunch& l) const override { Launch(context, l); }
-    void zero(const Context& context, const TensorView& x) const override {
-      training::launching().zero(context, x);
+    void fill(const Context& context, const TensorView& x, std::byte value) const override {
+      cpu_ops().fill(context, x, value);
     }
-  };
+  } const stages;
   const bool layer = args.row.stages.front() == Stage::layer;
   (layer ? static_cast<Launching*>(training::launch_layer)
-         : static_cast<Launching*>(training::launch_attention))(args, Stages());
+         : static_cast<Launching*>(training::launch_attention))(args, stages);
 }
-void launch(const Context& context, const StageLaunch& l) {
-  training::launching().launch(context, l);
-}
+void launch(const Context& context, const StageLaunch& l) { cpu_ops().launch(context, l); }
 
 void no_gradient_of_raw_rows(const Context& context, StageLaunch l) {
   if (!is_backward(l, Stage::compress)) launch(context, l);
@@ -94,13 +91,13 @@ void gradients_of_two_branches_swapped(const Context& context, StageLaunch l) {
 void no_gradient_of_weights(const Context& context, StageLaunch l) {
   launch(context, l);
   if (is_backward(l, Stage::gate_combine))
-    training::launching().zero(context, stage_output(l, "d_fc2_w"));
+    cpu_ops().fill(context, stage_output(l, "d_fc2_w"), std::byte{0});
 }
 
 void weights_of_the_output_without_its_gradient(const Context& context, StageLaunch l) {
   launch(context, l);
   if (is_backward(l, Stage::out_proj))
-    training::launching().zero(context, stage_output(l, "d_w_o"));
+    cpu_ops().fill(context, stage_output(l, "d_w_o"), std::byte{0});
 }
 
 void keys_of_two_branches_swapped(const Context& context, StageLaunch l) {
@@ -114,7 +111,7 @@ void keys_of_two_branches_swapped(const Context& context, StageLaunch l) {
 
 void projected_without_queries(const Context& context, StageLaunch l) {
   if (is_backward(l, Stage::project_rope))
-    training::launching().zero(context, stage_input(l, "d_q"));
+    cpu_ops().fill(context, stage_input(l, "d_q"), std::byte{0});
   launch(context, l);
 }
 

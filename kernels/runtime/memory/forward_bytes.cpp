@@ -9,6 +9,7 @@
 #include "runtime/stage.hpp"
 #include "training/arenas.hpp"
 #include "training/ops.hpp"
+#include "training/stages.hpp"
 
 namespace nsa {
 namespace {
@@ -24,14 +25,13 @@ class CountingOps final : public RuntimeOps {
     if (backend_ == Backend::cpu) return sequences.data();
     return context.workspace->take<Sequence>(static_cast<std::int64_t>(sequences.size())).data();
   }
-  void launch(const Context& context, const Choice& choice, const StageCall& call,
-              Saved*) const override {
-    const Problem& p = call.problem;
-    std::int64_t bytes = workspace_of(*choice.variant, p);
-    if (call.stage == Stage::attend_selected)
-      bytes = std::max(bytes, reserved_bytes(*context.router, p, *context.within));
-    const WorkspaceScope scratch(*context.workspace);
-    context.workspace->take(static_cast<std::size_t>(bytes));
+  void launch(const Context& context, const StageLaunch& launch) const override {
+    if (launch.call.stage == Stage::attend_selected) {
+      const WorkspaceScope ahead_of_the_need(*context.workspace);
+      context.workspace->take(static_cast<std::size_t>(
+          reserved_bytes(*context.router, launch.call.problem, *context.within)));
+    }
+    training::counting().launch(context, launch);
   }
   void linear(const Context& context, const TensorView& x, const TensorView& w,
               const TensorView& y) const override {

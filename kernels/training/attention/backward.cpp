@@ -117,8 +117,8 @@ class AttentionBackward {
 
   void attend_compressed() {
     if (no_keys(Branch::cmp)) {
-      step_.stages.zero(step_.context, d_.cmp.k);
-      step_.stages.zero(step_.context, d_.cmp.v);
+      step_.stages.fill(step_.context, d_.cmp.k, std::byte{0});
+      step_.stages.fill(step_.context, d_.cmp.v, std::byte{0});
       return;
     }
     const KvTensors d_pooled{.k = like(t_.cmp.k), .v = like(t_.cmp.v)};

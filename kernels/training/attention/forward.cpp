@@ -84,7 +84,7 @@ class AttentionForward {
   void attend_selected() {
     const WorkspaceScope scratch(step_.workspace());
     const Choice choice = choose(Stage::attend_selected);
-    const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, StepPhase::forward);
+    const TensorView ranges = ranges_for(step_, *choice.variant, t_.blocks, step_.forward_phase);
     const SelectedTensors tensors{
         .q = t_.q, .kv = t_.sel, .blocks = t_.blocks, .ranges = ranges, .o = output(Branch::sel)};
     run_tensors(step_, choice, Stage::attend_selected, step_.forward, tensors, &t_.stages);

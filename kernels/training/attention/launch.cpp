@@ -4,8 +4,8 @@
 #include "training/passes.hpp"
 
 namespace nsa::training {
-void launch_attention(const LaunchArgs& args) { launch_attention(args, launching()); }
-void launch_layer(const LaunchArgs& args) { launch_layer(args, launching()); }
+void launch_attention(const LaunchArgs& args) { launch_attention(args, launching(args)); }
+void launch_layer(const LaunchArgs& args) { launch_layer(args, launching(args)); }
 
 void launch_attention(const LaunchArgs& args, const StageRunner& stages) {
   const Passes passes(args, stages);

@@ -1,6 +1,5 @@
 #include "train/parts.hpp"
 
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -42,29 +41,9 @@ std::int64_t count_bad(Dtype dtype, const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-std::string_view to_string(PartPhase phase) noexcept {
-  constexpr std::array<std::string_view, 4> kPhases{"forward", "recompute", "backward",
-                                                    "optimizer"};
-  return kPhases[static_cast<std::size_t>(phase)];
-}
-
-PartPhase PartOrder::next(training::StepPhase phase, std::string_view part) noexcept {
-  switch (phase) {
-    case training::StepPhase::forward:
-      if (part == "embed") goes_back_ = false;  // each batch begins with it
-      return goes_back_ ? PartPhase::recompute : PartPhase::forward;
-    case training::StepPhase::backward:
-      goes_back_ = true;
-      return PartPhase::backward;
-    case training::StepPhase::optimizer:
-      break;
-  }
-  return PartPhase::optimizer;
-}
-
 void PartTimes::begin(training::StepPhase phase, std::string_view part, CUstream_st*) {
   if (wait_) wait_();
-  open_ = &parts_[{order_.next(phase, part), std::string(part)}];
+  open_ = &parts_[{phase, std::string(part)}];
   begin_ = std::chrono::steady_clock::now();
 }
 
@@ -79,7 +58,7 @@ void PartTimes::end(CUstream_st*) {
 }
 
 void StepRanges::begin(training::StepPhase phase, std::string_view part, CUstream_st* stream) {
-  probes::push_range(fmt::format("{}/{}", to_string(order_.next(phase, part)), part).c_str());
+  probes::push_range(fmt::format("{}/{}", to_string(phase), part).c_str());
   if (inner_) inner_->begin(phase, part, stream);
 }
 

@@ -12,22 +12,6 @@
 
 namespace nsa::cli {
 
-/// What a part of a step is for, as times and ranges have it. Unlike StepPhase it tells the forward
-/// pass from that of checkpointed layers, which runs again within the backward pass.
-enum class PartPhase : std::uint8_t { forward, recompute, backward, optimizer };
-/// "forward", "recompute", "backward", "optimizer".
-std::string_view to_string(PartPhase phase) noexcept;
-
-/// Follows the parts of steps in the order in which they are launched.
-class PartOrder {
- public:
-  /// Of the part that begins.
-  PartPhase next(training::StepPhase phase, std::string_view part) noexcept;
-
- private:
-  bool goes_back_ = false;  // the batch's backward pass has begun
-};
-
 /// Time of each part of a step, as the launching thread sees it: on a CPU, that of the part. On a
 /// GPU `wait` is called at both ends of a part, so that it is the part's too, and the step's is
 /// not.
@@ -39,12 +23,11 @@ class PartTimes final : public training::StepObserver {
   struct Part {
     std::int64_t calls = 0, ns = 0;
   };
-  using Parts = std::map<std::pair<PartPhase, std::string>, Part>;
+  using Parts = std::map<std::pair<training::StepPhase, std::string>, Part>;
   const Parts& parts() const noexcept { return parts_; }
 
  private:
   std::function<void()> wait_;
-  PartOrder order_;
   Parts parts_;
   Part* open_ = nullptr;
   std::chrono::steady_clock::time_point begin_;
@@ -63,7 +46,6 @@ class StepRanges final : public training::StepObserver {
   void end(CUstream_st* stream) override;
 
  private:
-  PartOrder order_;
   training::StepObserver* inner_ = nullptr;
 };
 

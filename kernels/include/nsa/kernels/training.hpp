@@ -97,8 +97,10 @@ struct OptimizerTensors {
   std::int16_t* low_halves = nullptr;
 };
 
-enum class StepPhase : std::uint8_t { forward, backward, optimizer };
-/// "forward", "backward", "optimizer".
+/// What a part of a step is for. recompute: the forward pass of a checkpointed layer once more,
+/// within the backward pass.
+enum class StepPhase : std::uint8_t { forward, recompute, backward, optimizer };
+/// "forward", "recompute", "backward", "optimizer".
 std::string_view to_string(StepPhase phase) noexcept;
 
 /// Sees what a step launches, in order, from the launching thread. Null object by default.
