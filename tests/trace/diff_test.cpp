@@ -376,6 +376,31 @@ TEST_CASE("the last step, which no other one ends, is no sample of a step", "[tr
   CHECK(slower.verdict == DiffVerdict::neutral);
   REQUIRE(slower.notes.size() > 0);
   CHECK(slower.notes.back().find("slower without a slower step: kernel") != std::string::npos);
+  // It is said which step is left out, and the table holds sums over the others.
+  REQUIRE(slower.steps);
+  CHECK(slower.steps->count_a == 7);
+  const auto note_of = [](const trace::TraceDiff& diff) {
+    for (const std::string& note : diff.notes)
+      if (note.starts_with("the last step")) return note.substr(0, note.find(':'));
+    return std::string();
+  };
+  CHECK(note_of(slower) == "the last step is not compared");
+  JsonTrace whole;
+  for (int i = 0; i < 7; ++i) {
+    whole.range("iteration " + std::to_string(i), 100.0 * i, 100);
+    whole.launched("kernel", i + 1, 100.0 * i + 2, 100.0 * i + 5, 26);
+  }
+  CHECK(note_of(trace::diff_traces(side({text(8, 20)}), side({whole.text()}), .02)) ==
+        "the last step of A is not compared");
+  CHECK(note_of(trace::diff_traces(side({whole.text()}), side({whole.text()}), .02)).empty());
+  const Folder folder;
+  folder.write("a.json", text(8, 20));
+  folder.write("b.json", text(8, 26));
+  const std::string table = nsatune(folder, "trace diff a.json b.json").out;
+  INFO(table);
+  CHECK(table.find("total A") != std::string::npos);
+  CHECK(table.find("steps A") != std::string::npos);
+  CHECK(table.find("by step") != std::string::npos);
 }
 
 }  // namespace nsa::test

@@ -48,6 +48,23 @@ TEST_CASE("a summary can be of some steps, a time, a stream or a name", "[trace]
   CHECK(summary(folder, "--step 3 --stream 7")["busy_ns"] == 10'000);
 }
 
+TEST_CASE("a part is told as it was asked for, and half a range is refused", "[trace]") {
+  const Folder folder;
+  folder.write("t.json", four_steps());
+  CHECK(summary(folder, "--step 3")["part"] == "--step 3");
+  CHECK(summary(folder, "--step 3-4")["part"] == "--step 3-4");
+  const auto refused = [&](const std::string& flag) {
+    const Result r = nsatune(folder, "trace summary t.json " + flag);
+    CHECK(r.exit_code == 2);
+    return r.err;
+  };
+  CHECK(refused("--step 3-") == "nsatune: --step: \"3-\" has no end; give both, as in 3-7\n");
+  CHECK(refused("--step=-4") == "nsatune: --step: \"-4\" has no beginning; give both, as in 3-7\n");
+  CHECK(refused("--time 10ms-").find("has no end; give both, as in 10ms-1.5s") !=
+        std::string::npos);
+  CHECK(refused("--step x").find("\"x\" is not a whole number") != std::string::npos);
+}
+
 TEST_CASE("a step takes as long alone as among the others", "[trace]") {
   const Folder folder;
   folder.write("t.json", four_steps());
@@ -92,7 +109,7 @@ TEST_CASE("a summary of a part says so, and its times are those of the whole", "
   const Folder folder;
   folder.write("t.json", four_steps());
   CHECK_FALSE(summary(folder, "").contains("part"));
-  CHECK(summary(folder, "--step 3 --stream 7")["part"] == "--step 3-3 --stream 7");
+  CHECK(summary(folder, "--step 3 --stream 7")["part"] == "--step 3 --stream 7");
   CHECK(summary(folder, "--time 100us-.2ms --name first")["part"] ==
         "--time 0.1ms-0.2ms --name first");
   const std::string text = nsatune(folder, "trace summary t.json --time 100us-400us").out;

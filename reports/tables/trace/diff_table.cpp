@@ -30,20 +30,22 @@ std::string verdict_text(const DiffRow& row) {
   return std::string(row.ratio ? to_string(row.verdict) : "too few samples");
 }
 
-TextTable table_of(const char* what) {
+/// `what` is counted: "calls". The times are sums over all of them; the change is that of a mean,
+/// by what is named beside it.
+TextTable table_of(const std::string& what) {
   TextTable table;
-  table.add_columns({"A", "B"}, Align::right);
-  table.add_columns({"calls A", "calls B"}, Align::right);
+  table.add_columns({"total A", "total B"}, Align::right);
+  for (const char* side : {" A", " B"}) table.add_column(what + side, Align::right);
   table.add_column("change (interval)", Align::right);
-  table.add_column("per");
+  table.add_column("compared");
   table.add_column("verdict");
-  table.add_column(what);
+  table.add_column("");
   return table;
 }
 
 void add(TextTable& table, const DiffRow& row) {
   table.add_row({ns(row.total_ns_a), ns(row.total_ns_b), format_tokens(row.count_a),
-                 format_tokens(row.count_b), interval(row), row.unit,
+                 format_tokens(row.count_b), interval(row), "by " + row.unit,
                  Cell{verdict_text(row), ink_of(row.verdict)}, printable(row.name)});
 }
 
@@ -67,7 +69,7 @@ TextTable ranks_of(const trace::TraceDiff& diff) {
 /// Rows that say something: not those where nothing changed.
 std::string changed(const char* heading, const std::vector<DiffRow>& rows, std::size_t top,
                     const Page& page) {
-  TextTable table = table_of("");
+  TextTable table = table_of("calls");
   std::size_t left_out = 0;
   for (const DiffRow& row : rows) {
     if (row.verdict == DiffVerdict::neutral) continue;
@@ -98,7 +100,7 @@ std::string trace_diff_table(const trace::TraceDiff& diff, std::size_t top, Styl
     text += fmt::format("  below: rank {}, which changed most\n", *diff.rank);
   }
   if (diff.steps) {
-    TextTable table = table_of("");
+    TextTable table = table_of("steps");
     add(table, *diff.steps);
     text += section("Steps", std::move(table), page);
   }

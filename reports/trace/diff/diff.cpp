@@ -194,6 +194,18 @@ void note_host_only(TraceDiff& out) {
       "varies from process to process; give two runs of each (--more-a, --more-b)");
 }
 
+/// Steps that go on until the next one begins, as PyTorch's, have no last one to compare.
+void note_last_step(const Side& a, const Side& b, TraceDiff& out) {
+  const auto any = [](const Side& side) {
+    return std::ranges::any_of(side, &Profile::last_left_out);
+  };
+  if (!out.steps || (!any(a) && !any(b))) return;
+  const std::string whose = !any(b) ? " of A" : !any(a) ? " of B" : "";
+  out.notes.push_back("the last step" + whose +
+                      " is not compared: a step goes on until the next one begins, and after it "
+                      "there is none");
+}
+
 std::string paths_of(const std::vector<Trace>& traces) {
   std::string out = traces.front().source.path;
   if (traces.size() > 1) out += " and " + std::to_string(traces.size() - 1) + " more";
@@ -220,6 +232,7 @@ TraceDiff diff_traces(const std::vector<Trace>& a, const std::vector<Trace>& b, 
   } else {
     out.verdict = out.steps ? out.steps->verdict : verdict_of_all(out.kernels);
   }
+  note_last_step(in_a, in_b, out);
   note_host_only(out);
   note_worse_kernels(out);
   return out;

@@ -49,7 +49,10 @@ Profile profile_of(const Trace& trace) {
   Profile out;
   const bool any_whole = std::ranges::any_of(ranges, &StepRange::whole);
   for (const StepRange& range : ranges)
-    if (range.whole || !any_whole) out.step_ns.push_back(range.end_ns - range.start_ns);
+    if (range.whole || !any_whole)
+      out.step_ns.push_back(range.end_ns - range.start_ns);
+    else
+      out.last_left_out = true;
   std::set<std::int32_t> devices;
   std::set<std::uint32_t> processes;
   const std::vector<std::string> shapes = shape_texts(trace);

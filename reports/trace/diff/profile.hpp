@@ -22,7 +22,8 @@ struct Samples {
 struct Profile {
   std::set<std::string> gpus;                      // names of the devices that worked
   std::size_t processes = 0;                       // whose operations were recorded
-  std::vector<std::int64_t> step_ns;               // duration of each step
+  std::vector<std::int64_t> step_ns;               // duration of each step that is whole
+  bool last_left_out = false;                      // a last step whose end nothing marks
   std::map<std::string, Samples> kernels, stages;  // by name; kernels: copies and memsets too
   std::map<std::string, Samples> launches;         // kernels by name and launch shape
 };

@@ -189,15 +189,20 @@ std::string in_ms(std::int64_t ns) {
   return text;
 }
 
+/// "3-7", or "3" where both are the same.
+std::string range_text(const std::string& from, const std::string& to) {
+  return from == to ? from : from + "-" + to;
+}
+
 /// As the flags that chose it.
 std::string flags_of(const Filter& filter) {
   std::string text;
   const auto add = [&](const std::string& flag) { text += (text.empty() ? "" : " ") + flag; };
   if (filter.steps)
-    add("--step " + std::to_string(filter.steps->first) + "-" +
-        std::to_string(filter.steps->second));
+    add("--step " +
+        range_text(std::to_string(filter.steps->first), std::to_string(filter.steps->second)));
   if (filter.time_ns)
-    add("--time " + in_ms(filter.time_ns->first) + "-" + in_ms(filter.time_ns->second));
+    add("--time " + range_text(in_ms(filter.time_ns->first), in_ms(filter.time_ns->second)));
   if (filter.stream) add("--stream " + std::to_string(*filter.stream));
   if (!filter.name.empty()) add("--name " + filter.name);
   return text;

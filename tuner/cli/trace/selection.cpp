@@ -34,11 +34,16 @@ std::int64_t nanoseconds(const std::string& text) {
   return std::llround(value * unit->second);
 }
 
-/// "a-b"; of a single value both are it.
-std::pair<std::string, std::string> bounds(const std::string& text) {
+/// "a-b"; of a single value both are it. `example` is what the flag takes.
+std::pair<std::string, std::string> bounds(const char* flag, const std::string& text,
+                                           const char* example) {
   const std::size_t dash = text.find('-');
   if (dash == text.npos) return {text, text};
-  return {text.substr(0, dash), text.substr(dash + 1)};
+  const std::string from = text.substr(0, dash), to = text.substr(dash + 1);
+  if (from.empty() || to.empty())
+    throw InputError(std::string(flag) + ": \"" + text + "\" has no " +
+                     (from.empty() ? "beginning" : "end") + "; give both, as in " + example);
+  return {from, to};
 }
 
 template <class Value>
@@ -88,11 +93,11 @@ std::string line_of(const Row& row, const std::vector<std::string>& columns) {
 trace::Filter filter_of(const Selection& selection) {
   trace::Filter filter;
   if (!selection.steps.empty()) {
-    const auto [from, to] = bounds(selection.steps);
+    const auto [from, to] = bounds("--step", selection.steps, "3-7");
     filter.steps = in_order("--step", whole("--step", from), whole("--step", to));
   }
   if (!selection.time.empty()) {
-    const auto [from, to] = bounds(selection.time);
+    const auto [from, to] = bounds("--time", selection.time, "10ms-1.5s");
     filter.time_ns = in_order("--time", nanoseconds(from), nanoseconds(to));
   }
   if (!selection.stream.empty()) filter.stream = whole("--stream", selection.stream);
