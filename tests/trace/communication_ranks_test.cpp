@@ -1,4 +1,6 @@
 // Collectives matched over ranks: who was late, and what may be missing.
+#include <sstream>
+
 #include "catch.hpp"
 
 #include "../cli/program.hpp"
@@ -118,6 +120,26 @@ TEST_CASE("a planted straggler is named, and what it costs is exact", "[trace]")
   CHECK(c.longest_waits[0].last.rank == 1);
   CHECK(c.longest_waits[0].spread_ns == 300'000);
   CHECK_NOTHROW(validate_json(trace::to_document(s), "trace_summary", "test"));
+}
+
+TEST_CASE("the page about traces shows what is printed of these two ranks out of four", "[trace]") {
+  const Folder folder;
+  folder.write("rank0.json", Rank{.rank = 0, .starts = {900, 1500, 2800}, .world = 4}.text());
+  folder.write("rank1.json", Rank{.rank = 1, .starts = {900, 1800, 2850}, .world = 4}.text());
+  const std::string command = "trace summary rank0.json rank1.json";
+  const std::string printed = nsatune(folder, command).out;
+  INFO(printed);
+  const std::string page = read_text_file(std::string(NSA_SOURCE_DIR) + "/docs/traces.md");
+  const std::size_t example =
+      page.find("$ nsatune " + command, page.find("\nTwo ranks out of four"));
+  REQUIRE(example != page.npos);
+  std::istringstream lines(page.substr(example, page.find("```", example) - example));
+  std::string line;
+  std::getline(lines, line);  // the command
+  while (std::getline(lines, line)) {
+    CAPTURE(line);
+    CHECK(printed.find(line + "\n") != printed.npos);
+  }
 }
 
 TEST_CASE("clocks that cannot be compared still tell who came last", "[trace]") {
