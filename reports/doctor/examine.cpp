@@ -37,7 +37,7 @@ void add_silent(const CommandEvidence& c, std::vector<NotJudged>& out) {
   }
   if (!c.gpu_reason.empty()) out.push_back({c.source, "the GPU: " + c.gpu_reason});
   if (failed) out.push_back({c.source, "how it ended: exit code " + code});
-  if (short_run) out.push_back({c.source, "its load: it ran too short for ten readings"});
+  if (short_run) out.push_back({c.source, "its load: it ended before ten readings"});
 }
 
 /// What is there and says nothing.
@@ -51,10 +51,11 @@ void add_silent(const RunEvidence& evidence, std::vector<NotJudged>& out) {
   }
   for (const LogEvidence& log : evidence.logs) {
     if (!log.live && !log.any_known())
-      out.push_back({log.file,
-                     "no rule knows anything in it: neither a throughput nor a message that one "
-                     "reads",
-                     true});
+      out.push_back(
+          {log.file,
+           "no rule knows anything in it: it has neither a throughput nor a message that a "
+           "rule reads",
+           true});
   }
   for (const TraceEvidence& t : evidence.traces) {
     if (!t.summary.gpu) out.push_back(silent_trace(t.summary));
@@ -75,7 +76,7 @@ const Fact* unknown_value(const RunEvidence& evidence, const Found& found) {
 
 /// Each variable once, whatever number of rules ask for it.
 void add_unknown(const Fact& fact, std::vector<NotJudged>& out) {
-  NotJudged row{fact.source, fact.what + ": its value is known only when the shell runs"};
+  NotJudged row{fact.source, fact.what + ": only the shell that runs it knows the value"};
   const bool there = std::any_of(out.begin(), out.end(), [&](const NotJudged& n) {
     return n.source == row.source && n.reason == row.reason;
   });

@@ -72,7 +72,7 @@ TEST_CASE("communication that may cost nothing while the host limits is a note",
   CHECK(last.severity() == doctor::Severity::note);
   CHECK_FALSE(last.found.gain.at_most_ns);
   CHECK(last.found.message.find("no stream is known to have waited for it") != std::string::npos);
-  CHECK(last.advice.starts_with("make the host faster first"));
+  CHECK(last.advice.starts_with("first make the host faster"));
   const std::string text = reports::doctor_text(report, {});
   CHECK(text.find("note     Communication is not hidden") != std::string::npos);
   CHECK(text.find("1 note)") != std::string::npos);

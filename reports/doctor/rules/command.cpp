@@ -94,7 +94,7 @@ Founds command_memory_unused(const RunEvidence& evidence) {
     if (!c.gpu_total_bytes || !on_gpu(load) || load.gpu_percent.value_or(100) >= kUsedGpuPercent)
       return;
     if (*load.gpu_bytes >= kUsedMemoryShare * *c.gpu_total_bytes) return;
-    founds.push_back({fmt::format("{} of {} of the GPU's memory are used, and the GPU is not busy: "
+    founds.push_back({fmt::format("{} of {} of the GPU's memory is used, and the GPU is not busy: "
                                   "the batch is too small",
                                   gib_text(*load.gpu_bytes), gib_text(*c.gpu_total_bytes)),
                       {reading(c, "median memory " + gib_text(*load.gpu_bytes))},
@@ -108,7 +108,7 @@ Founds command_no_gpu(const RunEvidence& evidence) {
       return;
     founds.push_back({"the program computes on the CPU: it holds no memory of a GPU",
                       {reading(c, fmt::format("median CPU {:.0f} %", *load.cpu_percent))},
-                      unknown_gain("nothing ran on the GPU to compare with")});
+                      unknown_gain("there is no run on the GPU to compare with")});
   });
 }
 
@@ -118,10 +118,10 @@ Founds command_silent(const RunEvidence& evidence) {
     const double silent = c.seconds - c.last_line_at_s;
     if (silent < kSilentS || c.exit_code) continue;
     founds.push_back({fmt::format("no line of output for {:.0f} s: it hangs, or a step is so slow "
-                                  "that it looks like it",
+                                  "that it seems to",
                                   silent),
                       {reading(c, fmt::format("last line after {:.0f} s", c.last_line_at_s))},
-                      unknown_gain("while it stands still nothing is computed")});
+                      unknown_gain("nothing is computed while it hangs")});
   }
   return founds;
 }

@@ -45,7 +45,7 @@ std::vector<std::string> fa2_obstacles(const RunEvidence& evidence, const Config
     if (!least) return;
     if (*least <= 0) why.push_back(fmt::format("{} is {}, which means never", key, *least));
     if (*least > most)
-      why.push_back(fmt::format("{} is {}, and there are {} {} at most", key, *least, most, unit));
+      why.push_back(fmt::format("{} is {}, but there are at most {} {}", key, *least, most, unit));
   };
   out_of_reach("runtime.fa2_min_len_win", std::min(length, g.window), "tokens in a window");
   out_of_reach("runtime.fa2_min_len_cmp", num_compressed(length, g), "compressed tokens");
@@ -65,7 +65,7 @@ Founds config_checkpointing(const RunEvidence& evidence) {
     founds.push_back({"every layer is computed a second time in the backward pass",
                       {fact_of(config, "runtime.gradient_checkpointing")},
                       unknown_gain("users report 3-4 times (004:37); a second forward pass is a "
-                                   "third of a step that has no other limit")});
+                                   "third of a step that nothing else limits")});
   }
   return founds;
 }
@@ -79,7 +79,7 @@ Founds config_precision(const RunEvidence& evidence) {
       const Setting* precision = config.find(key);
       if (!precision || std::find(kFull.begin(), kFull.end(), precision->value) == kFull.end())
         continue;
-      founds.push_back({"the tensor cores for 16 bit are not used",
+      founds.push_back({"the 16-bit tensor cores are not used",
                         {fact_of(config, key)},
                         unknown_gain(std::string(kSettingGain))});
     }
@@ -93,8 +93,8 @@ Founds config_batch_small(const RunEvidence& evidence) {
     const auto batch = config.integer("train.batch_size");
     if (!batch || *batch != 1 || accumulated(config) > 1) continue;
     founds.push_back(
-        {"one sequence a step, and no accumulation: every optimizer step and every "
-         "exchange of gradients is paid for one sequence",
+        {"one sequence per step and no accumulation: each sequence pays for an optimizer "
+         "step and an exchange of gradients of its own",
          {fact_of(config, "train.batch_size"), fact_of(config, "train.accumulate_grad_batches")},
          unknown_gain(std::string(kSettingGain))});
   }
@@ -107,7 +107,7 @@ Founds config_batch_large(const RunEvidence& evidence) {
     const auto batch = config.integer("train.batch_size");
     const auto length = config.integer("train.seq_len");
     if (!batch || !length || *batch < 4 || *length < 2048) continue;
-    founds.push_back({"large batches lost throughput without NVLink, and ran out of memory",
+    founds.push_back({"without NVLink, large batches lost throughput and ran out of memory",
                       {fact_of(config, "train.batch_size"), fact_of(config, "train.seq_len")},
                       unknown_gain("users lost 15 % from 2 to 4 sequences on 2 A100 PCIe; not "
                                    "measured here")});
@@ -123,11 +123,12 @@ Founds config_fa2_believed(const RunEvidence& evidence) {
     if (!flash && !enabled) continue;
     const std::vector<std::string> why = fa2_obstacles(evidence, config);
     if (why.empty()) continue;
-    std::string message = "FA-2 looks enabled and does not run: ";
+    std::string message = "FA-2 looks enabled but does not run: ";
     for (const std::string& reason : why) message += (&reason == &why[0] ? "" : "; ") + reason;
-    founds.push_back({message,
-                      {fact_of(config, enabled ? "runtime.fa2_enabled" : "runtime.use_flash")},
-                      unknown_gain("whether it would be faster is another question: measure it")});
+    founds.push_back(
+        {message,
+         {fact_of(config, enabled ? "runtime.fa2_enabled" : "runtime.use_flash")},
+         unknown_gain("whether FA-2 would be faster is another question: measure it")});
   }
   return founds;
 }
@@ -138,7 +139,7 @@ Founds config_unread_key(const RunEvidence& evidence) {
     if (!config.boolean("runtime.use_triton_sel").value_or(false)) continue;
     founds.push_back({"no code reads this key: selection follows NSA_USE_TRITON_SEL",
                       {fact_of(config, "runtime.use_triton_sel")},
-                      unknown_gain("what was meant does not happen")});
+                      unknown_gain("what was intended does not happen")});
   }
   return founds;
 }

@@ -6,7 +6,7 @@
 namespace nsa::doctor {
 namespace {
 
-constexpr const char* kNothing = "what was meant does not happen";
+constexpr const char* kNothing = "what was intended does not happen";
 
 /// What the table says against each NSA_* variable of the environments, by `judge`.
 template <class Judge>

@@ -62,12 +62,12 @@ Founds masked_switch_off(const RunEvidence& evidence) {
     if (verdict && verdict->ratio >= 1) continue;
     if (!verdict && env.decided_for("attend_selected", to_string(path))) continue;
     Found found{
-        fmt::format("selected attention is free to take `{}` instead of `masked`", to_string(path)),
+        fmt::format("selected attention may take `{}` instead of `masked`", to_string(path)),
         {fact_of(env, "NSA_FORCE_SEL_MASK")},
         unknown_gain("users report 1000 times, from <10 to 9,200 tok/s; not measured "
                      "here")};
     if (verdict) {
-      found.message += ", which is " + text_of({1 / verdict->ratio, verdict->where, {}});
+      found.message += ", which was " + text_of({1 / verdict->ratio, verdict->where, {}});
       found.gain = measured_gain(*verdict);
     }
     founds.push_back(std::move(found));
@@ -79,20 +79,21 @@ Founds slow_switches(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     if (env.boolean("NSA_FORCE_PARITY").value_or(false))
-      founds.push_back({"parity mode switches the fast paths off, masked too",
+      founds.push_back({"parity mode switches off the fast paths, masked included",
                         {fact_of(env, "NSA_FORCE_PARITY")},
                         unknown_gain(std::string(kSettingGain))});
     const bool unpacked = env.boolean("NSA_USE_SEL_PACK") == std::optional(false) &&
                           selected_path(env) == SwitchTarget::row_loop &&
                           !env.boolean("NSA_FORCE_SEL_MASK").value_or(false);
     if (unpacked)
-      founds.push_back({"with packing off and no other path on, a host loop over rows is left",
+      founds.push_back({"with packing off and no other path on, only a host loop over rows is left",
                         {fact_of(env, "NSA_USE_SEL_PACK"), fact_of(env, "NSA_FORCE_SEL_MASK")},
                         unknown_gain(std::string(kSettingGain))});
     if (env.boolean("NSA_DDP_SAFE_MODE").value_or(false))
-      founds.push_back({"the safe mode forces parity, 2 MB buckets and every fast path off",
-                        {fact_of(env, "NSA_DDP_SAFE_MODE")},
-                        unknown_gain(std::string(kSettingGain))});
+      founds.push_back(
+          {"the safe mode forces parity and 2 MB buckets, and switches every fast path off",
+           {fact_of(env, "NSA_DDP_SAFE_MODE")},
+           unknown_gain(std::string(kSettingGain))});
   }
   return founds;
 }
@@ -101,7 +102,7 @@ Founds prefill_not_batched(const RunEvidence& evidence) {
   Founds founds;
   for (const EnvironmentEvidence& env : evidence.environments) {
     if (env.integer("NSA_PREFILL_TILE").value_or(0) > 0) {
-      founds.push_back({"prefill runs through decode, token after token",
+      founds.push_back({"prefill runs as decode steps, one token after another",
                         {fact_of(env, "NSA_PREFILL_TILE")},
                         unknown_gain(std::string(kSettingGain))});
       continue;
@@ -111,12 +112,12 @@ Founds prefill_not_batched(const RunEvidence& evidence) {
     const auto verdict =
         compare(evidence, "attention", only(SwitchTarget::sequential), only(SwitchTarget::batched));
     if (verdict && verdict->ratio <= 1) continue;
-    Found found{"prefill runs token after token",
+    Found found{"prefill runs one token after another",
                 {fact_of(env, "NSA_PREFILL_BATCHED")},
                 unknown_gain("users report 10-15 % (004:50) and that it hung without "
                              "(002:6); not measured here")};
     if (verdict) {
-      found.message += ", which is " + text_of(*verdict);
+      found.message += ", which was " + text_of(*verdict);
       found.gain = measured_gain(*verdict);
     }
     founds.push_back(std::move(found));
@@ -136,7 +137,7 @@ Founds range_converter(const RunEvidence& evidence) {
       const bool right = *v2 ? verdict->ratio >= 1 : verdict->ratio <= 1;
       const Verdict chosen{*v2 ? 1 / verdict->ratio : verdict->ratio, verdict->where, {}};
       if (!right)
-        founds.push_back({"the range converter that it asks for is " + text_of(chosen),
+        founds.push_back({"the range converter that this selects was " + text_of(chosen),
                           {fact},
                           measured_gain(*verdict)});
       continue;
@@ -160,7 +161,7 @@ Founds fa2_against_measurement(const RunEvidence& evidence) {
       const auto on = env.boolean(variable);
       const auto verdict = compare(evidence, branch.stage, is_fa2, is_not_fa2);
       if (!on || !verdict || (*on ? verdict->ratio <= 1 : verdict->ratio >= 1)) continue;
-      founds.push_back({fmt::format("FA-2 is {} for {}, and it was {}", *on ? "on" : "off",
+      founds.push_back({fmt::format("FA-2 is {} for {}, but was {}", *on ? "on" : "off",
                                     branch.stage, text_of(*verdict)),
                         {fact_of(env, variable)},
                         measured_gain(*verdict)});
@@ -184,10 +185,11 @@ Founds fa2_not_measured(const RunEvidence& evidence) {
         facts.push_back(fact_of(env, variable));
     }
     if (!facts.empty())
-      founds.push_back({"FA-2 is on for " + stages + ", and nothing says that it pays here",
-                        std::move(facts),
-                        unknown_gain("the reports contradict each other: 10-20 times faster "
-                                     "(000:27), 2.4-3.4 times slower (004:44)")});
+      founds.push_back(
+          {"FA-2 is on for " + stages + ", but no measurement says that it is faster here",
+           std::move(facts),
+           unknown_gain("the reports contradict each other: 10-20 times faster "
+                        "(000:27), 2.4-3.4 times slower (004:44)")});
   }
   return founds;
 }

@@ -79,10 +79,11 @@ Founds distributed(const RunEvidence& evidence) {
     const auto bucket = env.integer("NSA_DDP_BUCKET_MB");
     if (bucket && *bucket > 0 && *bucket < 25) facts.push_back(fact_of(env, "NSA_DDP_BUCKET_MB"));
     if (!facts.empty())
-      founds.push_back({"gradients are exchanged with settings that hinder the overlap",
-                        std::move(facts),
-                        unknown_gain("at most the exposed communication: `doctor` on a trace has "
-                                     "it")});
+      founds.push_back(
+          {"gradients are exchanged with settings that prevent overlap with computation",
+           std::move(facts),
+           unknown_gain("at most the exposed communication: `doctor` on a trace has "
+                        "it")});
   }
   return founds;
 }
@@ -99,8 +100,9 @@ Founds checkpointing_switch(const RunEvidence& evidence) {
 }
 
 Founds flash_switched_off(const RunEvidence& evidence) {
-  return switched(evidence, std::array{"NSA_SDPA_NO_FLASH"}, true,
-                  "SDPA may not take its flash back end, so it takes memory-efficient or math");
+  return switched(
+      evidence, std::array{"NSA_SDPA_NO_FLASH"}, true,
+      "SDPA may not use its flash back end, so it uses the memory-efficient one or math");
 }
 
 Founds library_switches(const RunEvidence& evidence) {
@@ -121,8 +123,8 @@ Founds triton_out_of_reach(const RunEvidence& evidence) {
     const std::int64_t least = env.integer("NSA_SEL_TRITON_MIN_L").value_or(4096);
     if (least <= longest) continue;
     founds.push_back(
-        {fmt::format("Triton is asked for from {} tokens a row on, and a row has {} at "
-                     "most (n_sel * l_sel): it never runs",
+        {fmt::format("Triton is to run from {} tokens per row on, but a row has at most "
+                     "{} (n_sel * l_sel): it never runs",
                      least, longest),
          {fact_of(env, "NSA_USE_TRITON_SEL"), fact_of(env, "NSA_SEL_TRITON_MIN_L")},
          unknown_gain(std::string(kSettingGain))});

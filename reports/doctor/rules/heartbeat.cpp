@@ -38,7 +38,7 @@ Founds fallbacks(const RunEvidence& evidence, bool fa2, const char* message) {
     for (const Counter& counter : beat.fallbacks)
       if (of_fa2(counter) == fa2) facts.push_back(fact_of(beat, counter));
     if (!facts.empty())
-      founds.push_back({message, std::move(facts), unknown_gain("counters hold no times")});
+      founds.push_back({message, std::move(facts), unknown_gain("counters do not measure time")});
   }
   return founds;
 }
@@ -55,7 +55,7 @@ Founds rates(const RunEvidence& evidence, double from, double to, const char* me
 }  // namespace
 
 Founds heartbeat_collapsed(const RunEvidence& evidence) {
-  return rates(evidence, 0, kCollapsedTokPerS, "below 10 tok/s: the slow path's mark");
+  return rates(evidence, 0, kCollapsedTokPerS, "below 10 tok/s, as the slow path is");
 }
 
 Founds heartbeat_below_target(const RunEvidence& evidence) {
@@ -76,8 +76,8 @@ Founds heartbeat_slow_path(const RunEvidence& evidence) {
     for (const Counter& engaged : beat.engaged)
       if (engaged.name == kSlowPath && engaged.count > 0) facts.push_back(fact_of(beat, engaged));
     if (!facts.empty())
-      founds.push_back(
-          {"calls took a slow path", std::move(facts), unknown_gain("counters hold no times")});
+      founds.push_back({"calls took a slow path", std::move(facts),
+                        unknown_gain("counters do not measure time")});
   }
   return founds;
 }
@@ -87,7 +87,7 @@ Founds heartbeat_fallbacks(const RunEvidence& evidence) {
 }
 
 Founds heartbeat_fa2(const RunEvidence& evidence) {
-  return fallbacks(evidence, true, "FA-2 was asked for and fell back");
+  return fallbacks(evidence, true, "FA-2 was requested but fell back");
 }
 
 Founds heartbeat_aux_statistics(const RunEvidence& evidence) {
@@ -96,7 +96,7 @@ Founds heartbeat_aux_statistics(const RunEvidence& evidence) {
     if (!beat.gate_statistics) continue;
     founds.push_back({"records carry statistics of the gates, which are read back from the GPU",
                       {fact_at(beat.file, beat.gate_statistics->line, "gate_entropy_mean")},
-                      unknown_gain("counters hold no times")});
+                      unknown_gain("counters do not measure time")});
   }
   return founds;
 }
@@ -121,7 +121,7 @@ Founds heartbeat_data(const RunEvidence& evidence) {
     if (beat.fetch_share && beat.fetch_share->value > kFetchShare) {
       const double share = beat.fetch_share->value;
       founds.push_back(
-          {fmt::format("a step waits for its data {} of its time", percent_text(share)),
+          {fmt::format("a step spends {} of its time waiting for data", percent_text(share)),
            {fact_at(beat.file, beat.fetch_share->line, "dt_fetch_s")},
            {.at_most_ratio = share < 1 ? std::optional(1 / (1 - share)) : std::nullopt,
             .basis = "if the data came in time"}});
@@ -141,7 +141,7 @@ Founds heartbeat_growth(const RunEvidence& evidence) {
     if (!beat.grow_events || beat.grow_events->value <= 0) continue;
     founds.push_back({"workspaces still grow after the first record",
                       {fact_of(beat, counter_of("grow_events", *beat.grow_events))},
-                      unknown_gain("counters hold no times")});
+                      unknown_gain("counters do not measure time")});
   }
   return founds;
 }
@@ -156,8 +156,8 @@ Founds heartbeat_silence(const RunEvidence& evidence) {
           fact_at(beat.file, beat.longest_silence_s->line,
                   fmt::format("{:.0f} s after the record before", beat.longest_silence_s->value)));
     if (!facts.empty())
-      founds.push_back({"the run stood still", std::move(facts),
-                        unknown_gain("while it stands still nothing is computed")});
+      founds.push_back({"the run stalled", std::move(facts),
+                        unknown_gain("nothing is computed while it stalls")});
   }
   return founds;
 }

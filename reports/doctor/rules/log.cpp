@@ -34,7 +34,7 @@ bool goes_on(const LogEvidence& log, const Hits& crash) {
   return !log.tok_per_s.empty() && log.tok_line > crash.last_line;
 }
 
-constexpr const char* kNoTimes = "a line of a log does not say how much it costs";
+constexpr const char* kNoTimes = "the log does not say how much time it costs";
 
 }  // namespace
 
@@ -61,13 +61,14 @@ Founds log_selection_path(const RunEvidence& evidence) {
 }
 
 Founds log_fa2_unused(const RunEvidence& evidence) {
-  return each_log(evidence, Signal::fa2_unused, "FA-2 was asked for and refused, or is not there",
-                  "whether it would be faster is another question: measure it");
+  return each_log(evidence, Signal::fa2_unused,
+                  "FA-2 was requested, but was refused or is not installed",
+                  "whether FA-2 would be faster is another question: measure it");
 }
 
 Founds log_sdpa_fallback(const RunEvidence& evidence) {
   return each_log(evidence, Signal::sdpa_fallback,
-                  "SDPA does not take its flash back end, so it takes memory-efficient or math",
+                  "SDPA does not use its flash back end but the memory-efficient one or math",
                   kNoTimes);
 }
 
@@ -90,8 +91,7 @@ Founds log_crash(const RunEvidence& evidence) {
 }
 
 Founds log_out_of_memory(const RunEvidence& evidence) {
-  return each_log(evidence, Signal::out_of_memory, "the GPU's memory did not suffice",
-                  "memory, not time");
+  return each_log(evidence, Signal::out_of_memory, "the GPU ran out of memory", "memory, not time");
 }
 
 Founds log_heads_copied(const RunEvidence& evidence) {
@@ -101,7 +101,7 @@ Founds log_heads_copied(const RunEvidence& evidence) {
 
 Founds log_malformed_batch(const RunEvidence& evidence) {
   return each_log(evidence, Signal::malformed_batch,
-                  "a rank got a batch without the dimension of sequences",
+                  "a rank got a batch that lacks the sequence dimension",
                   "this rank does not train at all");
 }
 

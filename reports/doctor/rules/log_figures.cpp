@@ -44,7 +44,7 @@ Founds log_collapsed(const RunEvidence& evidence) {
   Founds founds;
   for (const LogEvidence& log : evidence.logs)
     for (Found& found : throughput_between(log.tok_per_s, 0, kCollapsedTokPerS, log.file,
-                                           log.tok_line, "below 10 tok/s: the slow path's mark"))
+                                           log.tok_line, "below 10 tok/s, as the slow path is"))
       founds.push_back(std::move(found));
   return founds;
 }
@@ -84,7 +84,7 @@ Founds log_fragmentation(const RunEvidence& evidence) {
     const double unused = *log.unallocated_bytes, used = log.allocated_bytes.value_or(0);
     if (unused < kUnallocatedBytes && unused < kUnallocatedShare * used) continue;
     const Hits* hits = hits_of(log, Signal::unallocated);
-    founds.push_back({fmt::format("{} are reserved but unused, beside {} in use", gib_text(unused),
+    founds.push_back({fmt::format("{} are reserved but unused, and {} are in use", gib_text(unused),
                                   gib_text(used)),
                       {hits ? fact_of(log, *hits) : fact_at(log.file, 0, "out of memory")},
                       unknown_gain("memory, not time")});
@@ -98,16 +98,16 @@ Founds log_hang(const RunEvidence& evidence) {
     const Hits* waits = hits_of(log, Signal::waits);
     const Hits* watchdog = hits_of(log, Signal::watchdog);
     if (watchdog)
-      founds.push_back({"a watchdog ended or dumped a step that did not go on",
+      founds.push_back({"a watchdog ended a step that made no progress, or dumped its stacks",
                         {fact_of(log, *watchdog)},
-                        unknown_gain("the run stands still")});
+                        unknown_gain("nothing is computed while it stalls")});
     const bool last = waits && waits->last_line == log.last_line;
     if (last && !watchdog && !log.live)
       founds.push_back(
           {"the log ends where a step began: the first forward pass hangs, or is so "
            "slow that it looks like it",
            {fact_at(log.file, waits->last_line, waits->text)},
-           unknown_gain("the run stands still")});
+           unknown_gain("nothing is computed while it stalls")});
   }
   return founds;
 }

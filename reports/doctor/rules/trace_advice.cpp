@@ -132,7 +132,7 @@ std::string collective_text(const trace::CollectiveRow& row) {
 std::string host_advice(const TraceEvidence& t) {
   if (const trace::GapCause* cause = long_work_outside(t))
     return fmt::format(
-        "take out of the step what the program does outside of operators, where it mostly {}{}",
+        "move out of the step what the program does outside of operators, where it mostly {}{}",
         host_state_text(*cause), named_by(*cause));
   if (graph_share(t) > kMostly)
     return "most of it is launched by graphs already: shorten what the host does between them, or "
@@ -169,17 +169,19 @@ std::string pending_advice(const TraceEvidence& t) {
 std::string idle_advice(const TraceEvidence& t, const trace::GpuFigures& gpu) {
   const trace::IdleClasses& c = gpu.idle_by_class_ns;
   const std::int64_t idle = own_idle_ns(gpu);
-  if (most(path_gain_ns(t, "data_loading"), idle)) return "load data sooner: see that finding";
+  if (most(path_gain_ns(t, "data_loading"), idle))
+    return "load data sooner: see the finding about data";
   const std::int64_t waits =
       path_gain_ns(t, "host_wait").value_or(c.sync.value_or(0) + c.blocking_call.value_or(0));
   const std::int64_t host = path_gain_ns(t, "host").value_or(c.host_wait.value_or(0));
-  if (waits > host && most(waits, idle)) return "let the host wait less: see what it waits in";
+  if (waits > host && most(waits, idle))
+    return "let the host wait less: see which calls it waits in";
   const bool pending = most(long_pending_ns(t), idle);
   if (pending && most(host, idle))
-    return pending_advice(t) + "; beside that the host is slow: " + host_advice(t);
+    return pending_advice(t) + "; besides, the host is slow: " + host_advice(t);
   if (most(host, idle)) return "the host is too slow: " + host_advice(t);
   if (pending || most(c.kernel_wait, idle)) return pending_advice(t);
-  return "find the cause among the other findings";
+  return "look for the cause in the other findings";
 }
 
 void advise_on_waits(const TraceEvidence& t, Found& found) {
@@ -195,7 +197,7 @@ void advise_on_waits(const TraceEvidence& t, Found& found) {
     case Remedy::no_synchronise:
       found.advice =
           "synchronise less: no torch.cuda.synchronize() or cudaDeviceSynchronize in the step; "
-          "take times by events";
+          "time with events";
       break;
     case Remedy::load_before:
       found.advice = "load modules before the first step: warm up";
@@ -223,7 +225,7 @@ void advise_on_communication(const TraceEvidence& t, Found& found) {
     const std::string who = late->rank ? trace::rank_name(late->rank, late->part)
                                        : trace::gpu_name(t.summary, late->part, late->device);
     found.advice = fmt::format(
-        "half of it or more is waiting for {}, which came last in {} of {} collectives: find out "
+        "at least half of it is waiting for {}, which came last in {} of {} collectives: find out "
         "why its steps take longer",
         who, late->last, late->collectives);
     return;

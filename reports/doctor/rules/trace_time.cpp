@@ -178,10 +178,10 @@ Founds trace_data_loading(const RunEvidence& evidence) {
     const std::int64_t total = what_if(t, "data_loading")->total_ns;
     founds.push_back({fmt::format("the program loads data for {} while the GPU has nothing to do",
                                   time_text(gain)),
-                      {{.what = "loading of data on the threads that launch",
+                      {{.what = "data loading on the threads that launch",
                         .source = t.summary.path,
                         .ns = total}},
-                      path_gain(t, "data_loading", {}, "loading of data")});
+                      path_gain(t, "data_loading", {}, "data loading")});
   });
 }
 
@@ -288,7 +288,7 @@ Founds trace_exposed_comm(const RunEvidence& evidence) {
       found.severity = Severity::note;
       found.gain =
           unknown_gain("the host limits the trace, which may be no shorter without communication");
-      found.advice = "make the host faster first, by the other findings, and record again";
+      found.advice = "first make the host faster (see the other findings), then record again";
       found.exports = {};
     }
     founds.push_back(std::move(found));

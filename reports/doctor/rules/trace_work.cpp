@@ -70,7 +70,7 @@ Founds trace_host_copies(const RunEvidence& evidence) {
 
 Founds trace_sdpa_fallback(const RunEvidence& evidence) {
   return each_trace(evidence, [](const TraceEvidence& t, Founds& founds) {
-    Found found{"attention runs in a back end without flash", {}, {}};
+    Found found{"attention runs in a back end other than flash", {}, {}};
     std::int64_t total = 0;
     for (const trace::AttentionRow& row :
          t.summary.attention.value_or(std::vector<trace::AttentionRow>{})) {
@@ -102,7 +102,7 @@ Founds trace_fa2_absent(const RunEvidence& evidence) {
                        .ns = row.total_ns});
       total += row.total_ns;
     }
-    founds.push_back({"FA-2 is assumed to be on, and none of its kernels ran", std::move(facts),
+    founds.push_back({"FA-2 is assumed to be on, but none of its kernels ran", std::move(facts),
                       gain_of_work(t, total,
                                    "all time of attention; whether FA-2 would be faster is "
                                    "another question")});
@@ -117,14 +117,13 @@ Founds trace_range_conversion(const RunEvidence& evidence) {
     if (share <= kRangeShare) return;
     Fact fact{
         .what = "kernels that turn block ids into ranges", .source = t.summary.path, .ns = ns};
-    if (unique)
-      fact = fact_of(t, *unique, "kernels that drop repeated values and merge neighbours");
-    Found found{fmt::format("{} takes {} of the GPU's work",
-                            is_nsa(t) ? "turning block ids into ranges"
-                                      : "dropping repeated values (unique)",
-                            percent_text(share)),
-                {std::move(fact)},
-                gain_of_work(t, ns, "all time of these kernels")};
+    if (unique) fact = fact_of(t, *unique, "kernels that remove duplicates and merge neighbours");
+    Found found{
+        fmt::format("{} takes {} of the GPU's work",
+                    is_nsa(t) ? "turning block ids into ranges" : "removing duplicates (unique)",
+                    percent_text(share)),
+        {std::move(fact)},
+        gain_of_work(t, ns, "all time of these kernels")};
     if (is_nsa(t))
       found.advice = "let attention take block ids instead of ranges, or merge them in one pass";
     founds.push_back(std::move(found));
@@ -154,7 +153,7 @@ Founds trace_checkpointing(const RunEvidence& evidence) {
          {fact_of(t, *again, "CheckpointFunctionBackward")},
          backward > 0
              ? gain_of_work(t, backward, "all time of a forward pass within the backward pass")
-             : unknown_gain("the trace does not tell the backward pass apart"),
+             : unknown_gain("the trace does not say what belongs to the backward pass"),
          checkpointing_advice(evidence)});
   });
 }

@@ -49,7 +49,7 @@ Fact fact_of(const ConfigEvidence& config, std::string_view key) {
     fact.value = setting->value;
     fact.line = setting->line;
   } else {
-    fact.what = fmt::format("{} is not there", key);
+    fact.what = fmt::format("{} is missing", key);
   }
   return fact;
 }
@@ -74,8 +74,7 @@ std::string checkpointing_advice(const RunEvidence& evidence) {
   constexpr std::string_view kKey = "runtime.gradient_checkpointing";
   for (const ConfigEvidence& config : evidence.configs)
     if (config.boolean(kKey).value_or(false))
-      return fmt::format("switch it off while memory suffices ({}: false in {})", kKey,
-                         config.file);
+      return fmt::format("switch it off if memory allows ({}: false in {})", kKey, config.file);
   return {};
 }
 

@@ -21,9 +21,9 @@ constexpr const char* kExamples =
     "  nsatune doctor --list --markdown > docs/doctor.md\n\n"
     "Exit code 0: nothing found; 1: findings; 2: bad input; 3: no findings, but a trace without "
     "GPU\n"
-    "operations, a config without a known key or a command that failed at once could not be "
-    "judged;\n"
-    "4: the machine cannot do it now.\n"
+    "operations, a config without a known key, a results database alone or a command that failed "
+    "at\n"
+    "once could not be judged; 4: the machine cannot do it now.\n"
     "A command ends with SIGINT after --for; its stdin is empty and its output goes to stderr.";
 
 /// How many arguments stand after the first "--" of the command line: the parser hands them over

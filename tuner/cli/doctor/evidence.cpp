@@ -30,6 +30,7 @@ struct Gathered {
   /// Those of evidence.traces, as long as they say their ranks, which are compared in the
   /// end: no file is read twice, and no other trace is kept.
   std::vector<trace::Trace> ranks;
+  std::vector<std::string> databases;  // results databases that were named
 };
 
 std::ifstream open_file(const std::string& path) {
@@ -106,14 +107,34 @@ void read_trace(const std::string& path, Gathered& into) {
   if (!doctor::may_be_ranks(into.evidence.traces)) into.ranks.clear();
 }
 
+void read_database(const std::string& path, Gathered& into) {
+  auto rows = read_measured(path);
+  auto& measured = into.evidence.measured;
+  measured.insert(measured.end(), rows.begin(), rows.end());
+  into.databases.push_back(path);
+}
+
+/// No rule judges measurements: they only settle what the rules about switches say. Where nothing
+/// else was given, nothing was judged.
+void add_databases(const Gathered& gathered, bool alone, RunEvidence& evidence) {
+  for (const std::string& path : gathered.databases) {
+    const std::string name = doctor::clean(path);
+    evidence.not_judged.push_back(
+        {name,
+         fmt::format("a results database: its measurements only decide between switches that other "
+                     "files set; for what was measured: nsatune report results --db {0}; for what "
+                     "got slower: nsatune check --db {0}",
+                     name),
+         alone});
+  }
+}
+
 /// A results database by the mark in its header, whatever else is wrong with it; else an export of
 /// Nsight Systems.
 void read_sqlite(const std::string& path, Gathered& into) {
   constexpr std::size_t kApplicationIdAt = 68;
   if (head_of(path).compare(kApplicationIdAt, 4, "nsat") != 0) return read_trace(path, into);
-  auto rows = read_measured(path);
-  auto& measured = into.evidence.measured;
-  measured.insert(measured.end(), rows.begin(), rows.end());
+  read_database(path, into);
 }
 
 void read_environment_file(const std::string& path, RunEvidence& evidence) {
@@ -248,10 +269,15 @@ RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& in
     evidence.environments.insert(evidence.environments.begin(), own_environment(nsa));
   }
   if (!options.command.empty()) watch_command(options, inputs.quiet, evidence);
-  if (inputs.db_required || std::filesystem::exists(inputs.db_path)) {
+  if (inputs.db_required) {
+    read_database(inputs.db_path, gathered);
+  } else if (std::filesystem::exists(inputs.db_path)) {
+    // Nobody named it, so nothing is said of it.
     auto rows = read_measured(inputs.db_path);
     evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
   }
+  add_databases(gathered, !past && !given && evidence.configs.empty() && options.command.empty(),
+                evidence);
   return std::move(gathered.evidence);
 }
 
