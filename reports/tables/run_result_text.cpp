@@ -8,6 +8,7 @@
 #include "nsa/reports/kernel_proof.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/reports/units.hpp"
+#include "nsa/schemas/text.hpp"
 
 namespace nsa::reports {
 namespace {
@@ -197,14 +198,24 @@ std::string engaged_text(const Json& r) {
   return lines;
 }
 
+/// The formula counts every selected block as full, which short sequences and the last block are
+/// not.
+std::string reads_text(const Json& telemetry) {
+  const auto actual = telemetry.at("reads_act").get<std::int64_t>();
+  const auto by_formula = telemetry.at("reads_pred").get<std::int64_t>();
+  std::string text = fmt::format("the last query reads {}", counted(actual, "token"));
+  if (by_formula != actual)
+    text += fmt::format(" ({} if all its selected blocks existed and were full)", by_formula);
+  return text;
+}
+
 std::string counters_text(const Json& r) {
   const auto at = r.find("telemetry");
   if (at == r.end()) return "";
   return engaged_text(r) +
-         fmt::format(
-             "  reads per query: {} of {} predicted; workspace peak {:.1f} MB, {} grow events\n",
-             at->at("reads_act").get<std::int64_t>(), at->at("reads_pred").get<std::int64_t>(),
-             number(*at, "peak_workspace_bytes") * 1e-6, at->at("grow_events").get<std::int64_t>());
+         fmt::format("  {}; workspace peak {:.1f} MB, {}\n", reads_text(*at),
+                     number(*at, "peak_workspace_bytes") * 1e-6,
+                     counted(at->at("grow_events").get<std::int64_t>(), "grow event"));
 }
 
 }  // namespace

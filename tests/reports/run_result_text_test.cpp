@@ -54,6 +54,19 @@ TEST_CASE("a run names the branches that it left out, and MFU by the data sheet"
   CHECK(contains(text, "MFU 22.4 % of the data sheet's 989 TFLOP/s"));
 }
 
+TEST_CASE("a run says what the last query reads, and what more the formula counts", "[reports]") {
+  Json result = result_with(222e12);
+  result["engaged"] = result["fallback"] = Json::array();
+  result["slow_path_calls"] = 0;
+  result["telemetry"] = {
+      {"reads_act", 2}, {"reads_pred", 1025}, {"peak_workspace_bytes", 1e6}, {"grow_events", 1}};
+  CHECK(contains(run_result_text(result),
+                 "  the last query reads 2 tokens (1025 if all its selected blocks existed and "
+                 "were full); workspace peak 1.0 MB, 1 grow event\n"));
+  result["telemetry"]["reads_act"] = 1025;
+  CHECK(contains(run_result_text(result), "the last query reads 1025 tokens; workspace"));
+}
+
 TEST_CASE("more than the measured peak is no share of it", "[reports]") {
   const std::string text = run_result_text(result_with(480e12));
   INFO(text);
