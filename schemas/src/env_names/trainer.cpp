@@ -6,14 +6,14 @@ namespace {
 
 using enum EnvKind;
 constexpr auto kTrainer = EnvScope::trainer;
-constexpr std::string_view kShape = "trainer only: shape and optimiser of a training run";
+constexpr std::string_view kShape = "trainer only: shape and optimizer of a training run";
 constexpr std::string_view kSdpa = "trainer only: back end of the framework's attention";
 constexpr std::string_view kScaler = "trainer only: fp16 loss scaling";
 constexpr std::string_view kDdp = "trainer only: distributed training";
 constexpr std::string_view kLogging = "trainer only: logging";
 constexpr std::string_view kLoader = "trainer only: data loading";
 constexpr std::string_view kWatchdog = "trainer only: watchdog";
-constexpr std::string_view kTests = "trainer only: switches a test of the source on";
+constexpr std::string_view kTests = "trainer only: enables one of nsa-vibe's tests";
 
 constexpr EnvName kTrainerNames[] = {
     {"NSA_SEQ_LEN", integer, kTrainer, kShape},

@@ -22,22 +22,21 @@ constexpr std::array<OwnVariable, 10> kOwn{{
      "`$XDG_DATA_HOME/nsatune/thresholds`, then the file that is shipped for the device"},
     {"NSATUNE_SHIPPED", "the folder of shipped thresholds", "the installed `share/nsatune/tuned`"},
     {"NSATUNE_THREADS", "CPU threads of the runtime", "the CPUs that the process may run on"},
-    {"NSATUNE_LOCK_DIR",
-     "the folder of the lock files by which commands that measure wait for each other",
+    {"NSATUNE_LOCK_DIR", "the folder of the lock files with which commands that measure take turns",
      "`/run/lock`, or `/tmp`"},
     {"NSATUNE_BISECT_GOOD",
-     "the folder in which a script of `bisect` keeps its build of the good commit",
+     "the folder in which a script from `bisect` keeps its build of the good commit",
      "`~/.cache/nsatune`"},
     {"NSATUNE_EXTERNAL_DATA",
-     "a folder of data that is not in the repository: some tests and worlds of `worker-sim` read "
-     "it",
+     "a folder of data that is not in the repository, for some tests and worlds of "
+     "`worker-sim`",
      "these tests are skipped"},
     {"NSATUNE_WORKER_MARK",
-     "which worker a process belongs to, so that all that it started ends with it; internal",
+     "internal: which worker a process belongs to, so that everything a worker started ends with "
+     "it",
      "set for each worker"},
     {"NSATUNE_TRACE_*",
-     "how `trace record` talks to the library that records in the traced "
-     "program; internal",
+     "internal: how `trace record` talks to the library that records inside the traced program",
      "set by `trace record`"},
 }};
 
@@ -67,22 +66,27 @@ std::string variables_markdown() {
       "Printed by `nsatune help --variables`. `nsatune doctor` says which of them are set in this "
       "shell, and what is wrong with them.\n\n"
       "## NSATUNE_*: the program\n\n"
-      "A flag of the command line wins over its variable.\n\n"
+      "A command-line flag takes precedence over its variable.\n\n"
       "| name | meaning | without it |\n| --- | --- | --- |\n";
   for (const OwnVariable& own : kOwn)
     text += fmt::format("| `{}` | {} | {} |\n", own.name, cell(own.meaning), cell(own.otherwise));
   text +=
-      "\nOf others: `NO_COLOR` and `TERM=dumb` turn colours off; `COLUMNS` is the width of "
-      "tables where stdout is not a terminal; `XDG_DATA_HOME` and `XDG_CACHE_HOME` are where "
-      "files of yours lie.\n";
-  text += names_of(EnvScope::runtime, "NSA_*: what runs",
-                   "Names of the users' training program that this runtime follows. They win over "
-                   "a config file and a thresholds file; a call's own request wins over them. "
-                   "Booleans are 1, true, yes, on or 0, false, no, off.");
-  text += names_of(EnvScope::no_effect, "NSA_*: accepted, without effect here",
+      "\nAlso read: `NO_COLOR` and `TERM=dumb` turn colours off; `COLUMNS` is the width of tables "
+      "if stdout is not a terminal; `XDG_DATA_HOME` and `XDG_CACHE_HOME` are where your files "
+      "lie.\n";
+  text += names_of(
+      EnvScope::runtime, "NSA_*: what runs",
+      "nsa-vibe's names, and what they do in **nsatune's runtime**. In nsa-vibe itself some of "
+      "them do something else: see [guides/nsa_vibe.md](guides/nsa_vibe.md). They take "
+      "precedence over a config file and a thresholds file; what the call itself "
+      "requests takes precedence over them. Booleans are 1, true, yes, on or 0, false, "
+      "no, off.");
+  text += names_of(EnvScope::no_effect, "NSA_*: accepted, but without effect in nsatune",
                    "`explain` lists those that are set, with the reason.");
-  text += names_of(EnvScope::trainer, "NSA_*: of the training script",
-                   "Nothing here reads them, and nothing warns about them.");
+  text +=
+      names_of(EnvScope::trainer, "NSA_*: read by the training script",
+               "nsatune's runtime does not read them and does not warn about them; `doctor` judges "
+               "some of them.");
   return text;
 }
 
