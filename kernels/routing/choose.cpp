@@ -13,38 +13,182 @@ constexpr std::size_t kRemembered = 32;  // classes per thread; a power of two
 
 /// What this thread remembers, so without a lock; keyed by the router's id, which no other router
 /// ever has. Of constant initialisers: no look-up asks whether they are made.
+constinit const ClassPlace kNowhere;
+constinit thread_local const ClassPlace* last = &kNowhere;  // mostly it is the same again
 constinit thread_local std::array<ClassPlace, kRemembered> remembered{};
-constinit thread_local std::size_t last = 0;  // mostly it is the same again
 
-bool is_it(const ClassPlace& place, std::uint64_t router, const Problem& problem,
-           std::uint64_t small) noexcept {
+[[gnu::always_inline]] inline bool is_it(const ClassPlace& place, std::uint64_t router,
+                                         const Problem& problem, std::uint64_t small) noexcept {
   return place.router == router && has_key(problem, small, place.key);
 }
 
-/// The state of one decision on its way down the sources. kQuiet: neither the API nor the
-/// environment asks for anything, so that nothing is ruled out or swapped; most decisions are such.
-/// always_inline, where it stands, is a fifth of a decision: the compiler would save and restore
-/// registers at each step.
-template <bool kQuiet>
+/// Where the class of the problem stands in the tables; this thread's.
+[[gnu::always_inline]] inline const ClassPlace& place_for(const RouterState& state,
+                                                          const Problem& problem) noexcept {
+  const std::uint64_t small = small_of(problem);
+  const ClassPlace& again = *last;
+  if (is_it(again, state.id, problem, small)) [[likely]]
+    return again;
+  return state.place_of(problem, small);
+}
+
+bool is_measured(const RangeIndex* range) noexcept {
+  return range && range->range && range->range->basis == Basis::measured;
+}
+
+/// What a table says of a problem: null where it says nothing.
+struct FoundRange {
+  const RangeIndex* range = nullptr;
+  const DecisionIndex* decision = nullptr;
+  bool as_forward = false;
+};
+[[gnu::always_inline]] inline FoundRange find_range(const PlacedDecision& placed,
+                                                    const Problem& problem) noexcept {
+  const auto in = [&](const DecisionIndex& decision) {
+    return decision.find(length_of(problem, decision.axis));
+  };
+  const RangeIndex* range = in(*placed.decision);
+  if (placed.forward && !is_measured(range)) [[unlikely]] {
+    if (const RangeIndex* forward = in(*placed.forward); is_measured(forward))
+      return {forward, placed.forward, true};
+  }
+  return {range, placed.decision, placed.as_forward};
+}
+
+constexpr const char* kCannotBePart =
+    "a row over several stages cannot leave one out or save what lies between them";
+
+/// A decision for which neither the API nor the environment asks for anything, so that nothing is
+/// ruled out or swapped: what Walk would decide in half as many steps again. Most decisions are
+/// such, and for most of them the first row that is tried runs. That much is inlined into choose()
+/// and keeps all in registers; what comes after it is called, and makes an object of its own.
+class Unasked {
+ public:
+  /// `why`: null where nobody asks.
+  [[gnu::always_inline]] Unasked(const RouterState& state, std::size_t slot, const Problem& problem,
+                                 Form form, Choice& choice, Why* why) noexcept
+      : state_(state),
+        rows_(state.rows[slot]),
+        slot_(slot),
+        problem_(problem),
+        form_(form),
+        choice_(choice),
+        why_(why) {}
+
+  [[gnu::always_inline]] void decide() noexcept {
+    if (state_.has_table) {
+      const auto& [first, second] = place_for(state_, problem_).decisions[slot_];
+      if (first.decision && from_table(first)) [[likely]]
+        return;
+      if (second.decision) return decide_by(second, state_, slot_, problem_, form_, choice_, why_);
+    }
+    from_built_in();
+  }
+
+ private:
+  /// By the second table, and what comes after it.
+  [[gnu::noinline]] static void decide_by(const PlacedDecision& second, const RouterState& state,
+                                          std::size_t slot, const Problem& problem, Form form,
+                                          Choice& choice, Why* why) noexcept {
+    Unasked self(state, slot, problem, form, choice, why);
+    if (!self.from_table(second)) self.from_built_in();
+  }
+
+  /// From the second row of the built-in order on.
+  [[gnu::noinline]] static void take_other(const RouterState& state, std::size_t slot,
+                                           const Problem& problem, Form form, Choice& choice,
+                                           const char* reason) noexcept {
+    Unasked self(state, slot, problem, form, choice, nullptr);
+    // That the default's first choice cannot run a problem is no unmet wish.
+    choice.fallback_reason = reason;
+    for (const int row : self.rows_.built_in) {
+      if (row == self.rows_.built_in.front()) continue;
+      if (self.take(row)) return;
+      choice.fallback_reason = reason;
+    }
+    choice.point = &kNoPoint;
+    if (!self.rows_.built_in.empty())
+      self.missed(self.rows_.at(self.rows_.built_in.front()).unsupported);
+  }
+
+  [[gnu::always_inline]] void missed(const std::string& reason) noexcept {
+    if (!choice_.fallback_reason) choice_.fallback_reason = reason.c_str();
+  }
+
+  [[gnu::always_inline]] bool take(int index, const Point& point) noexcept {
+    const Row& row = rows_.at(index);
+    if (!runs(row, problem_, state_.inputs.device)) {
+      missed(row.usable ? row.unsupported : row.unusable);
+      return false;
+    }
+    if (form_ == Form::stage_by_stage && !row.one.empty()) {
+      if (!choice_.fallback_reason) choice_.fallback_reason = kCannotBePart;
+      return false;
+    }
+    choice_.variant = row.variant;
+    choice_.point = &point;
+    return true;
+  }
+  [[gnu::always_inline]] bool take(int index) noexcept {
+    return take(index, rows_.at(index).default_point(problem_));
+  }
+
+  [[gnu::always_inline]] bool from_table(const PlacedDecision& placed) noexcept {
+    const FoundRange found = find_range(placed, problem_);
+    const RangeIndex* range = found.range;
+    if (!range) return false;
+    if (range->skipped) missed(*range->skipped);
+    if (!range->skipped && take(range->row, *range->point)) {
+      choice_.range = range->range;
+      choice_.stale = range->stale;
+    } else if (range->runner_up == kNoRow || !take(range->runner_up, *range->runner_up_point)) {
+      // The second best of the same measurement beats what is known without one.
+      return false;
+    }
+    choice_.source = placed.source;
+    choice_.fit = placed.fit;
+    choice_.device_fit = placed.device_fit;
+    if (why_) {
+      why_->axis = found.decision->axis;
+      why_->as_forward = found.as_forward;
+    }
+    return true;
+  }
+
+  [[gnu::always_inline]] void from_built_in() noexcept {
+    const char* reason = choice_.fallback_reason;
+    if (!rows_.built_in.empty() && take(rows_.built_in.front())) return;
+    take_other(state_, slot_, problem_, form_, choice_, reason);
+  }
+
+  const RouterState& state_;
+  const StageRows& rows_;
+  std::size_t slot_;
+  const Problem& problem_;
+  Form form_;
+  Choice& choice_;
+  Why* why_;
+};
+
+/// The state of one decision on its way down the sources, some of which ask for rows, rule them out
+/// or swap them.
 class Walk {
  public:
   Walk(const RouterState& state, std::size_t slot, const Problem& problem,
-       const AllPolicies* policies, Form form, Choice& choice, Why& why) noexcept
+       const AllPolicies& policies, Form form, Choice& choice, Why& why) noexcept
       : state_(state),
         rows_(state.rows[slot]),
         slot_(slot),
         problem_(problem),
         policies_(policies),
-        policy_(!kQuiet && policies && !(*policies)[slot].empty() ? &(*policies)[slot] : nullptr),
+        policy_(policies[slot]),
         form_(form),
         choice_(choice),
         why_(why) {}
 
   void decide(const ApiWish* wish) noexcept {
-    const bool done = (!kQuiet && wish && from_api(*wish)) ||
-                      (!kQuiet && policy_ && from_environment()) ||
-                      from_table(kThresholdsSlot, Source::thresholds) ||
-                      from_table(kShippedSlot, Source::shipped) || from_built_in();
+    const bool done =
+        (wish && from_api(*wish)) || from_environment() || from_tables() || from_built_in();
     if (!done) choice_.fallback_reason = reason_;
   }
 
@@ -55,7 +199,7 @@ class Walk {
     if (!reason_) reason_ = reason;
   }
 
-  [[gnu::always_inline]] bool runs_here(int row) noexcept {
+  bool runs_here(int row) noexcept {
     const Row& candidate = row_at(row);
     if (runs(candidate, problem_, state_.inputs.device)) return true;
     missed((candidate.usable ? candidate.unsupported : candidate.unusable).c_str());
@@ -66,10 +210,10 @@ class Walk {
   bool may_join(const Row& row) noexcept {
     if (row.one.empty()) return true;
     if (form_ == Form::stage_by_stage) {
-      missed("a row over several stages cannot leave one out or save what lies between them");
+      missed(kCannotBePart);
       return false;
     }
-    if (kQuiet || !policies_ || !state_.asked(row.one, problem_, *policies_)) return true;
+    if (!state_.asked(row.one, problem_, policies_)) return true;
     missed("another row is asked for one of its stages");
     return false;
   }
@@ -90,13 +234,13 @@ class Walk {
 
   bool from_environment() noexcept {
     const EnvRule* failed = nullptr;
-    for (const EnvRule& rule : policy_->picks) {
+    for (const EnvRule& rule : policy_.picks) {
       if (!rule.holds(problem_)) continue;
       if (rule.target == kNoRow) {
         missed(rule.missing.c_str());
       } else if (runs_here(rule.target)) {
         // Another form of what was asked for is no fallback.
-        if (failed && failed->cause == rule.cause) reason_ = nullptr;
+        if (failed && failed->wish == rule.wish) reason_ = nullptr;
         why_.rule = &rule;
         const int row = swapped(rule.target);
         return take(row, row_at(row).default_point(problem_), Source::environment);
@@ -108,17 +252,18 @@ class Walk {
 
   /// The rule that rules `row` out, or null.
   const EnvRule* vetoed(int row) const noexcept {
-    if (kQuiet || !policy_) return nullptr;
-    for (const EnvRule& rule : policy_->vetoes) {
+    for (const EnvRule& rule : policy_.vetoes) {
       if ((rule.rows & bit(row)) && rule.holds(problem_)) return &rule;
     }
     return nullptr;
   }
 
   /// The row that stands in for `row` by the swaps, or `row` itself.
-  int swapped(int row) noexcept {
-    if (kQuiet || !policy_) return row;
-    for (const EnvRule& rule : policy_->swaps) {
+  [[gnu::always_inline]] int swapped(int row) noexcept {
+    return policy_.swaps.empty() ? row : swapped_by_rules(row);
+  }
+  int swapped_by_rules(int row) noexcept {
+    for (const EnvRule& rule : policy_.swaps) {
       if (!(rule.rows & bit(row)) || rule.target == row || !rule.holds(problem_)) continue;
       if (!runs_here(rule.target)) continue;
       why_.rule = &rule;
@@ -138,54 +283,35 @@ class Walk {
     if (final_row != row) {
       return take(final_row, row_at(final_row).default_point(problem_), Source::environment);
     }
-    if (!kQuiet && veto_) {
+    if (veto_) {
       why_.rule = veto_;
       return take(row, point, Source::environment);
     }
     return take(row, point, source);
   }
 
-  [[gnu::always_inline]] bool from_table(TableSlot table_slot, Source source) noexcept {
-    const TableIndex& table = state_.tables[table_slot];
-    if (!table.usable) return false;
-    if (!place_) place_ = &place();
-    const PlacedDecision& placed = place_->decisions[table_slot][slot_];
-    if (!placed.decision) return false;
-    const DecisionIndex* decision = placed.decision;
-    const RangeIndex* range = range_in(*decision);
-    bool as_forward = placed.as_forward;
-    if (placed.forward && !is_measured(range)) {
-      if (const RangeIndex* forward = range_in(*placed.forward); is_measured(forward)) {
-        decision = placed.forward;
-        range = forward;
-        as_forward = true;
-      }
+  bool from_tables() noexcept {
+    if (!state_.has_table) return false;
+    for (const PlacedDecision& placed : place_for(state_, problem_).decisions[slot_]) {
+      if (placed.decision && from_table(placed)) return true;
     }
-    if (!range) return false;
-    const bool taken = propose_range(*range, source);
+    return false;
+  }
+
+  bool from_table(const PlacedDecision& placed) noexcept {
+    const FoundRange found = find_range(placed, problem_);
+    if (!found.range) return false;
+    const bool taken = propose_range(*found.range, placed.source);
     // What the environment made of it has no evidence of its own.
-    if (!taken || choice_.source != source) return taken;
-    why_.axis = decision->axis;
-    why_.as_forward = as_forward;
+    if (!taken || choice_.source != placed.source) return taken;
+    why_.axis = found.decision->axis;
+    why_.as_forward = found.as_forward;
     choice_.fit = placed.fit;
-    choice_.device_fit = table.device_fit;
+    choice_.device_fit = placed.device_fit;
     return true;
   }
 
-  const RangeIndex* range_in(const DecisionIndex& decision) const noexcept {
-    return decision.find(axis_value(problem_, decision.axis));
-  }
-  static bool is_measured(const RangeIndex* range) noexcept {
-    return range && range->range && range->range->basis == Basis::measured;
-  }
-
-  const ClassPlace& place() const noexcept {
-    const std::uint64_t small = small_of(problem_);
-    const ClassPlace& again = remembered[last];
-    return is_it(again, state_.id, problem_, small) ? again : state_.place_of(problem_, small);
-  }
-
-  [[gnu::always_inline]] bool propose_range(const RangeIndex& range, Source source) noexcept {
+  bool propose_range(const RangeIndex& range, Source source) noexcept {
     if (range.skipped) {
       missed(range.skipped->c_str());
     } else if (propose(range.row, *range.point, source)) {
@@ -208,7 +334,7 @@ class Walk {
       if (taken) return true;
     }
     // Something has to run: what was ruled out is better than nothing.
-    if (kQuiet || !veto_) return none_left();
+    if (!veto_) return none_left();
     missed("ruled out by the environment, but nothing else runs this");
     for (const int row : rows_.built_in) {
       if (runs(row_at(row), problem_, state_.inputs.device)) {
@@ -227,12 +353,11 @@ class Walk {
   const StageRows& rows_;
   std::size_t slot_;
   const Problem& problem_;
-  const AllPolicies* policies_;
-  const StagePolicy* policy_;
+  const AllPolicies& policies_;
+  const StagePolicy& policy_;
   Form form_;
   Choice& choice_;
   Why& why_;
-  const ClassPlace* place_ = nullptr;  // in both tables; of this thread
   const EnvRule* veto_ = nullptr;
   const char* reason_ = nullptr;
 };
@@ -271,11 +396,12 @@ bool from_outside(Source source) noexcept {
 // finds the place of the one before.
 [[gnu::noinline]] const routing::ClassPlace& Router::State::place_of(
     const Problem& problem, std::uint64_t small) const noexcept {
-  using routing::last, routing::remembered;
-  last = (routing::hash_of(problem, small) ^ id) % routing::kRemembered;
-  if (!routing::is_it(remembered[last], id, problem, small))
-    find_place(problem, routing::make_key(problem, small), remembered[last]);
-  return remembered[last];
+  const std::uint64_t hash = routing::hash_of(problem, small) ^ id;
+  routing::ClassPlace& place = routing::remembered[hash % routing::kRemembered];
+  if (!routing::is_it(place, id, problem, small))
+    find_place(problem, routing::make_key(problem, small), place);
+  routing::last = &place;
+  return place;
 }
 
 [[gnu::noinline]] void Router::State::find_place(const Problem& problem,
@@ -285,10 +411,15 @@ bool from_outside(Source source) noexcept {
   const bool forward = !has_gradients(problem.direction);  // no other place is looked up
   const std::size_t begin = forward ? 0 : routing::kForwardSlots;
   const std::size_t end = forward ? routing::kForwardSlots : routing::kSlots;
-  for (std::size_t t = 0; t < routing::kTableSlots; ++t) {
-    for (std::size_t slot = begin; slot < end; ++slot) {
-      place.decisions[t][slot] = routing::place_in(tables[t], slot, wanted, key);
+  for (std::size_t slot = begin; slot < end; ++slot) {
+    auto next = place.decisions[slot].begin();
+    for (const routing::TableSlot t : {routing::kThresholdsSlot, routing::kShippedSlot}) {
+      *next = routing::place_in(tables[t], slot, wanted, key);
+      next->source = t == routing::kThresholdsSlot ? Source::thresholds : Source::shipped;
+      next->device_fit = tables[t].device_fit;
+      if (next->decision) ++next;
     }
+    for (; next != place.decisions[slot].end(); ++next) *next = {};
   }
   place.key = key;
   place.router = id;
@@ -296,12 +427,18 @@ bool from_outside(Source source) noexcept {
 
 void Router::State::decide(std::size_t slot, const Problem& problem, const routing::AllPolicies* by,
                            Form form, Choice& choice, routing::Why& why) const noexcept {
-  if (!by || (quiet && by == &policies)) {
-    routing::Walk<true>(*this, slot, problem, by, form, choice, why).decide(nullptr);
-  } else {
-    const routing::ApiWish* wish = api[slot] ? &*api[slot] : nullptr;
-    routing::Walk<false>(*this, slot, problem, by, form, choice, why).decide(wish);
-  }
+  if (by && !(quiet && by == &policies))
+    return decide_as_asked(slot, problem, *by, form, choice, why);
+  routing::Unasked(*this, slot, problem, form, choice, &why).decide();
+}
+
+// Out of line: what Unasked needs on the stack would be made room for here, too.
+[[gnu::noinline]] void Router::State::decide_as_asked(std::size_t slot, const Problem& problem,
+                                                      const routing::AllPolicies& by, Form form,
+                                                      Choice& choice,
+                                                      routing::Why& why) const noexcept {
+  const routing::ApiWish* wish = api[slot] ? &*api[slot] : nullptr;
+  routing::Walk(*this, slot, problem, by, form, choice, why).decide(wish);
   if (!choice.point) choice.point = &routing::kNoPoint;
 }
 
@@ -315,6 +452,41 @@ bool Router::State::asked(std::span<const Stage> stages, const Problem& problem,
   });
 }
 
+[[gnu::noinline]] Choice Router::State::choose_as_asked(std::size_t slot, const Problem& problem,
+                                                        Form form) const noexcept {
+  Choice choice;
+  routing::Why unread;
+  decide_as_asked(slot, problem, policies, form, choice, unread);
+  return choice;
+}
+
+[[gnu::always_inline]] inline Choice Router::State::choose_unasked(std::size_t slot,
+                                                                   const Problem& problem,
+                                                                   Form form) const noexcept {
+  Choice choice;
+  routing::Unasked(*this, slot, problem, form, choice, nullptr).decide();
+  return choice;
+}
+
+[[gnu::always_inline]] inline Choice Router::State::choose(std::size_t slot, const Problem& problem,
+                                                           Form form) const noexcept {
+  return quiet ? choose_unasked(slot, problem, form) : choose_as_asked(slot, problem, form);
+}
+
+Choice Router::choose(Stage stage, const Problem& problem) const noexcept {
+  return state_->choose(routing::slot_of(stage, problem.direction), problem, Form::any);
+}
+
+Choice Router::choose(Stage stage, const Problem& problem, const Choice* within,
+                      Form form) const noexcept {
+  Choice choice = state_->choose(routing::slot_of(stage, problem.direction), problem, form);
+  if (within && within->variant) {
+    routing::Why unread;
+    state_->bind_part(*within, stage, problem, choice, unread);
+  }
+  return choice;
+}
+
 void Router::State::bind_part(const Choice& within, Stage stage, const Problem& problem,
                               Choice& choice, routing::Why& why) const noexcept {
   const Variant* named = within.variant->plan.part(stage);
@@ -323,8 +495,9 @@ void Router::State::bind_part(const Choice& within, Stage stage, const Problem& 
       choice.source < within.source || (choice.source == within.source && choice.fit < within.fit);
   if (stronger && choice.variant) return;
   const routing::StageRows& of_stage = rows[routing::slot_of(stage, problem.direction)];
-  // By its name: of both passes, backward the row that is called as the forward one is.
-  const int row = of_stage.find(named->name);
+  int row = of_stage.find(named);
+  // Of both passes, backward the row that is called as the forward one is.
+  if (row == routing::kNoRow) row = of_stage.find(named->name);
   if (row == routing::kNoRow || of_stage.at(row).variant == choice.variant) return;
   if (!routing::runs(of_stage.at(row), problem, inputs.device)) return;
   choice.variant = of_stage.at(row).variant;

@@ -88,6 +88,7 @@ Router::State::State(Inputs given) : inputs(std::move(given)), id(next_id()) {
     tables[slot] =
         routing::make_index(*table, path.empty() ? without_path : path, inputs.device, rows);
     append(warnings, tables[slot].warnings);
+    has_table = has_table || tables[slot].usable;
   };
   add_table(routing::kThresholdsSlot, inputs.table, inputs.table_path, "thresholds");
   add_table(routing::kShippedSlot, inputs.shipped, inputs.shipped_path, "shipped thresholds");
@@ -103,24 +104,6 @@ Router::Router(Inputs inputs) : state_(std::make_unique<State>(std::move(inputs)
 Router::~Router() = default;
 Router::Router(Router&&) noexcept = default;
 Router& Router::operator=(Router&&) noexcept = default;
-
-Choice Router::choose(Stage stage, const Problem& problem) const noexcept {
-  Choice choice;
-  routing::Why why;
-  state_->decide(routing::slot_of(stage, problem.direction), problem, &state_->policies, Form::any,
-                 choice, why);
-  return choice;
-}
-
-Choice Router::choose(Stage stage, const Problem& problem, const Choice* within,
-                      Form form) const noexcept {
-  Choice choice;
-  routing::Why why;
-  const std::size_t slot = routing::slot_of(stage, problem.direction);
-  state_->decide(slot, problem, &state_->policies, form, choice, why);
-  if (within && within->variant) state_->bind_part(*within, stage, problem, choice, why);
-  return choice;
-}
 
 Segmentation Router::segmentation(std::span<const Stage> stages, const Problem& problem,
                                   const Choice* within) const noexcept {

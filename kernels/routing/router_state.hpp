@@ -21,16 +21,19 @@ enum TableSlot : std::size_t { kThresholdsSlot, kShippedSlot, kTableSlots };
 struct PlacedDecision {
   const DecisionIndex* decision = nullptr;  // of the table, which lives as long as the router
   Fit fit = Fit::built_in;
+  Source source = Source::thresholds;  // which table it is
+  DeviceFit device_fit = DeviceFit::built_in;
   bool as_forward = false;  // of launches that save: the decision is that of those that do not
   /// Likewise, of the same fit: for lengths at which this decision rests on no measurement.
   const DecisionIndex* forward = nullptr;
 };
-/// Where one class stands in both tables, for all stages and spans of them: what a thread remembers
+/// Where one class stands in the tables, for all stages and spans of them: what a thread remembers
 /// of it.
 struct ClassPlace {
   std::uint64_t router = 0;  // 0 = nothing remembered
   ClassKey key;
-  std::array<std::array<PlacedDecision, kSlots>, kTableSlots> decisions;
+  /// The decisions that there are, the strongest table first.
+  std::array<std::array<PlacedDecision, kTableSlots>, kSlots> decisions;
 };
 
 /// The wish of the API for one stage.
@@ -74,6 +77,15 @@ struct Router::State {
   /// fields that were written one by one costs as much again.
   void decide(std::size_t slot, const Problem& problem, const routing::AllPolicies* by, Form form,
               Choice& choice, routing::Why& why) const noexcept;
+  /// The decision by the router's own policies, without a reason.
+  Choice choose(std::size_t slot, const Problem& problem, Form form) const noexcept;
+  // The two that it is made of. Each makes the choice where it is returned: one function that made
+  // both would copy it, which takes as long as a tenth of a decision.
+  Choice choose_unasked(std::size_t slot, const Problem& problem, Form form) const noexcept;
+  Choice choose_as_asked(std::size_t slot, const Problem& problem, Form form) const noexcept;
+  /// decide() where the API or the environment may ask for something.
+  void decide_as_asked(std::size_t slot, const Problem& problem, const routing::AllPolicies& by,
+                       Form form, Choice& choice, routing::Why& why) const noexcept;
   /// Whether the API or the environment decides one of the stages.
   bool asked(std::span<const Stage> stages, const Problem& problem,
              const routing::AllPolicies& by) const noexcept;
@@ -89,7 +101,7 @@ struct Router::State {
   /// table says of the sequence.
   void in_turn(const routing::StageRows& span, const Problem& problem,
                Segmentation& segmentation) const noexcept;
-  /// Of the problem, whose small fields are `small`, in both tables; this thread's.
+  /// Of the problem, whose small fields are `small`; this thread's.
   const routing::ClassPlace& place_of(const Problem& problem, std::uint64_t small) const noexcept;
   void find_place(const Problem& problem, const routing::ClassKey& key,
                   routing::ClassPlace& place) const noexcept;
@@ -101,6 +113,7 @@ struct Router::State {
   routing::AllPolicies policies;
   bool quiet = false;  // neither the API nor the environment asks for anything
   std::array<routing::TableIndex, routing::kTableSlots> tables;
+  bool has_table = false;  // one that is usable
   std::vector<std::string> warnings;
 };
 

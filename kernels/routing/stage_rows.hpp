@@ -91,7 +91,8 @@ std::size_t slot_of(const AllStageRows& rows, const std::vector<std::string>& st
                     Direction direction = Direction::forward);
 
 /// Whether the row runs this problem. Allocates nothing.
-inline bool runs(const Row& row, const Problem& problem, const Device& device) noexcept {
+[[gnu::always_inline]] inline bool runs(const Row& row, const Problem& problem,
+                                        const Device& device) noexcept {
   return row.usable && runs_asked(*row.variant, problem, device).supported;
 }
 /// The row's own reason, for explain(); empty where it runs.

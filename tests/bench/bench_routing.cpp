@@ -155,7 +155,7 @@ Router real_router(std::vector<std::string> entries = {}) {
   return Router(std::move(in));
 }
 
-void time_cover(benchmark::State& state, const Router& router, std::int64_t seq_len) {
+void time_segmentation(benchmark::State& state, const Router& router, std::int64_t seq_len) {
   const Problem p = problem(seq_len);
   const Choice attention = router.choose(Stage::attention, p);
   for (auto _ : state) {
@@ -163,10 +163,14 @@ void time_cover(benchmark::State& state, const Router& router, std::int64_t seq_
     benchmark::DoNotOptimize(segmentation);
   }
 }
-void cover_joined(benchmark::State& state) { time_cover(state, real_router(), 8192); }
-void cover_split(benchmark::State& state) { time_cover(state, real_router(), 512); }
-void cover_broken_up_by_a_wish(benchmark::State& state) {
-  time_cover(state, real_router({"NSA_P_CMP_MIXED=1"}), 8192);
+void segmentation_of_one_row(benchmark::State& state) {
+  time_segmentation(state, real_router(), 8192);
+}
+void segmentation_by_stages(benchmark::State& state) {
+  time_segmentation(state, real_router(), 512);
+}
+void segmentation_broken_up_by_a_wish(benchmark::State& state) {
+  time_segmentation(state, real_router({"NSA_P_CMP_MIXED=1"}), 8192);
 }
 void choose_real_row(benchmark::State& state) {
   const Router router = real_router();
@@ -185,9 +189,9 @@ void choose_within_attention(benchmark::State& state) {
     benchmark::DoNotOptimize(choice);
   }
 }
-BENCHMARK(cover_joined);
-BENCHMARK(cover_split);
-BENCHMARK(cover_broken_up_by_a_wish);
+BENCHMARK(segmentation_of_one_row);
+BENCHMARK(segmentation_by_stages);
+BENCHMARK(segmentation_broken_up_by_a_wish);
 BENCHMARK(choose_real_row);
 BENCHMARK(choose_attention);
 BENCHMARK(choose_within_attention);

@@ -121,3 +121,38 @@ TEST_CASE("a reserve is cut to its limit and to half of the memory", "[kernels][
   roomy.device.memory_bytes.reset();
   CHECK(Router(std::move(roomy)).reserves(prefill(2048)).varlen_reserve_k == 100'000'000);
 }
+
+TEST_CASE("a stage that nobody asks for is decided alike whether or not somebody asks for another",
+          "[kernels][routing]") {
+  const auto text = [](const char* reason) { return std::string(reason ? reason : "none"); };
+  const auto check_alike = [&](const Choice& a, const Choice& b) {
+    CHECK(a.variant == b.variant);
+    CHECK(*a.point == *b.point);
+    CHECK(a.source == b.source);
+    CHECK(a.fit == b.fit);
+    CHECK(a.stale == b.stale);
+    CHECK(a.device_fit == b.device_fit);
+    CHECK(text(a.fallback_reason) == text(b.fallback_reason));
+    REQUIRE((a.range == nullptr) == (b.range == nullptr));
+    if (a.range) CHECK(*a.range == *b.range);
+  };
+  // What is not in this program, what cannot run some of the problems, and what runs all of them.
+  const auto first = GENERATE("fused_block", "varlen_v2", "dense_prefix", "packed");
+  const auto second = GENERATE("dense_prefix", "gather");
+  const auto runner_up = GENERATE("", "attend_selected/varlen_v1", "attend_selected/dense_prefix");
+  CAPTURE(first, second, runner_up);
+  Router::Inputs in = inputs();
+  in.table = always(in.device, first);
+  in.table->classes.push_back(always(in.device, first, decode(4096)).classes.front());
+  for (ClassDecisions& c : in.table->classes) {
+    if (*runner_up) c.decisions[0].ranges[0].evidence.runner_up = runner_up;
+  }
+  in.shipped = always(in.device, second);
+  Router::Inputs asked = in;
+  asked.environment = environment({"NSA_SEL_RANGES_V2=1"});  // of stage ranges
+  const Router plain(std::move(in)), other(std::move(asked));
+  for (const Problem& p : {prefill(64), prefill(4096), prefill(4096, 3), decode(4096)}) {
+    for (const Stage stage : {Stage::attend_selected, Stage::attend_window, Stage::out_proj})
+      check_alike(plain.choose(stage, p), other.choose(stage, p));
+  }
+}

@@ -67,6 +67,12 @@ EnvRule RuleBuilder::taking(std::initializer_list<SwitchTarget> targets, std::st
   return rule;
 }
 
+void RuleBuilder::pick(EnvRule rule) {
+  const auto first = std::ranges::find(policy_.picks, rule.cause, &EnvRule::cause);
+  rule.wish = static_cast<std::size_t>(first - policy_.picks.begin());
+  policy_.picks.push_back(std::move(rule));
+}
+
 void RuleBuilder::veto(RowSet rows, std::string why, EnvRule rule) {
   if (rows == 0) return;
   rule.rows = rows;

@@ -21,10 +21,11 @@ struct EnvRule {
   std::int64_t from = std::numeric_limits<std::int64_t>::min();
   std::int64_t to = std::numeric_limits<std::int64_t>::max();
   unsigned phases = kAllPhases;
-  RowSet rows = 0;      // what a veto rules out, or a swap replaces
-  int target = kNoRow;  // what a pick or a swap takes
-  std::string cause;    // "NSA_FORCE_SEL_MASK=1"
-  std::string missing;  // why the target cannot be taken, where it is kNoRow
+  RowSet rows = 0;       // what a veto rules out, or a swap replaces
+  int target = kNoRow;   // what a pick or a swap takes
+  std::string cause;     // "NSA_FORCE_SEL_MASK=1"
+  std::size_t wish = 0;  // of a pick: the place of the first one of the same cause
+  std::string missing;   // why the target cannot be taken, where it is kNoRow
 
   bool holds(const Problem& p) const noexcept {
     if (!(phases & 1u << static_cast<unsigned>(p.phase))) return false;

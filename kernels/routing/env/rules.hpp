@@ -27,7 +27,7 @@ class RuleBuilder {
 
   /// A rule that takes the first of `targets` that the stage has.
   EnvRule taking(std::initializer_list<SwitchTarget> targets, std::string why) const;
-  void pick(EnvRule rule) { policy_.picks.push_back(std::move(rule)); }
+  void pick(EnvRule rule);
   void veto(RowSet rows, std::string why, EnvRule rule = {});
   void swap(RowSet rows, EnvRule rule);
   const StageRows& stage() const { return stage_; }
