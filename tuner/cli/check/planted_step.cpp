@@ -35,13 +35,13 @@ bool all_positive(const nightly::Series& series) {
 }
 
 /// A step of the series and its noise as a share of the level.
-struct Candidate {
+struct PossibleStep {
   PlantedStep step;
   double noise = 0;
 };
 
-Candidate candidate_of(const nightly::Series& series, std::size_t place,
-                       const std::vector<std::size_t>& nights, nightly::Better better) {
+PossibleStep possible_step(const nightly::Series& series, std::size_t place,
+                           const std::vector<std::size_t>& nights, nightly::Better better) {
   constexpr std::array<std::size_t, 1> kOneEpoch{0};
   const bool log_scale = all_positive(series);
   std::vector<double> levels;
@@ -52,17 +52,17 @@ Candidate candidate_of(const nightly::Series& series, std::size_t place,
   const double level = std::abs(median(levels));
   const double noise = nightly::difference_noise(levels, kOneEpoch);
   const double worse = better == nightly::Better::higher ? -1 : 1;
-  Candidate candidate;
-  candidate.step.series = place;
-  candidate.step.nights.assign(nights.end() - kPlantedNights, nights.end());
+  PossibleStep possible;
+  possible.step.series = place;
+  possible.step.nights.assign(nights.end() - kPlantedNights, nights.end());
   if (log_scale) {
-    candidate.noise = noise;
-    candidate.step.factor = std::exp(worse * std::max(std::log1p(kLeastStep), kNoises * noise));
+    possible.noise = noise;
+    possible.step.factor = std::exp(worse * std::max(std::log1p(kLeastStep), kNoises * noise));
   } else {
-    candidate.noise = level > 0 ? noise / level : noise;
-    candidate.step.added = worse * std::max(kLeastStep * (level > 0 ? level : 1), kNoises * noise);
+    possible.noise = level > 0 ? noise / level : noise;
+    possible.step.added = worse * std::max(kLeastStep * (level > 0 ? level : 1), kNoises * noise);
   }
-  return candidate;
+  return possible;
 }
 
 /// The rows about the night at which a step begins: a night before and a night after it.
@@ -77,14 +77,14 @@ template <class Suits>
 std::optional<PlantedStep> quietest_step(const std::vector<nightly::Series>& history,
                                          const nightly::Report& report,
                                          const nightly::Options& options, Suits suits) {
-  std::optional<Candidate> quietest;
+  std::optional<PossibleStep> quietest;
   const std::size_t least = static_cast<std::size_t>(options.warm_up) + kPlantedNights;
   for (std::size_t i = 0; i < history.size(); ++i) {
     const std::vector<std::size_t> nights = last_epoch(history[i]);
     if (nights.size() < least || !suits(report.series[i].state)) continue;
-    Candidate candidate = candidate_of(history[i], i, nights, options.better);
-    if (steps_at(report.series[i], history[i], candidate.step)) continue;
-    if (!quietest || candidate.noise < quietest->noise) quietest = std::move(candidate);
+    PossibleStep possible = possible_step(history[i], i, nights, options.better);
+    if (steps_at(report.series[i], history[i], possible.step)) continue;
+    if (!quietest || possible.noise < quietest->noise) quietest = std::move(possible);
   }
   if (!quietest) return std::nullopt;
   return quietest->step;
