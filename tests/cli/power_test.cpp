@@ -31,4 +31,24 @@ TEST_CASE("power of too few nights exits 3", "[check]") {
   CHECK(result.out.find("too few nights") != std::string::npos);
 }
 
+TEST_CASE("values that are no noise of one level are refused by their series", "[check]") {
+  const Folder folder;
+  for (const char* odd : {"1e308", "1e-308", "1e9"}) {
+    std::string csv = history_csv({{"a"}}, 12);
+    folder.write("h.csv", csv + "13," + odd + "\n");
+    const Result result = nsatune(folder, "power --csv h.csv");
+    INFO(odd << ": " << result.out << result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.out.empty());
+    CHECK(result.err.starts_with("nsatune: a: its values lie between "));
+    CHECK(result.err.find("more than a million times the smallest") != std::string::npos);
+  }
+  // All of them large is a unit, not a mistake.
+  std::string large = "time,a\n";
+  for (int night = 0; night < 12; ++night)
+    large += std::to_string(night) + ",1.00" + std::to_string(night % 3) + "e308\n";
+  folder.write("h.csv", large);
+  CHECK(nsatune(folder, "power --csv h.csv").exit_code == 0);
+}
+
 }  // namespace nsa::test

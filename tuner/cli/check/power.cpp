@@ -1,7 +1,8 @@
 // power: how small a step the check would find in each series, and what would help.
 #include <fmt/format.h>
 
-#include <cmath>
+#include <algorithm>
+#include <limits>
 #include <memory>
 
 #include "history/source.hpp"
@@ -28,7 +29,30 @@ Json json_of(const nightly::Power& power) {
   return json;
 }
 
-std::string percent(double share) { return fmt::format("{:.2f} %", share * 100); }
+std::string percent(double share) {
+  return share < 100 ? fmt::format("{:.2f} %", share * 100)
+                     : fmt::format("{:.3g} times", 1 + share);
+}
+
+/// Noise of one level is judged on logarithms. Values that lie farther apart than any slow path is
+/// from the fastest one are mistakes of the file, and more than the arithmetic holds.
+void refuse_no_noise(const std::vector<nightly::Series>& all) {
+  constexpr double kFarthest = 1e6;
+  for (const nightly::Series& series : all) {
+    double least = std::numeric_limits<double>::infinity(), most = 0;
+    for (const nightly::Night& night : series.nights)
+      for (const double value : night.values) {
+        least = std::min(least, value);
+        most = std::max(most, value);
+      }
+    if (least > 0 && most / kFarthest > least)
+      throw InputError(fmt::format(
+          "{}: its values lie between {:.3g} and {:.3g}; where the largest is more than a million "
+          "times the smallest, they are not noise of one level: correct the history, or leave "
+          "those nights out",
+          series.name, least, most));
+  }
+}
 
 /// What would bring the step that is found to the target.
 std::string help_text(const nightly::Power& power, double target) {
@@ -63,6 +87,7 @@ std::string table_of(const std::vector<nightly::Power>& powers, double target,
 
 ExitCode run(const Settings& settings, const PowerOptions& o) {
   const NightlyHistory history = read_history(settings, o.source);
+  refuse_no_noise(history.series);
   const double target = o.target_percent / 100;
   const std::vector<nightly::Power> powers =
       nightly::power_of(history.series, judge_options(o.source), target);

@@ -1,5 +1,7 @@
 #include "command_line/command_line.hpp"
 
+#include <cctype>
+
 #include "nsa/schemas/text.hpp"
 
 namespace nsa::cli {
@@ -61,6 +63,19 @@ std::string expected_by(const CLI::App& app, const std::string& what) {
   return type.find("FLOAT") != type.npos ? "; a number is expected" : std::string();
 }
 
+/// "b is missing: the trace or folder after" for "b is required"; empty where that names no
+/// argument.
+std::string missing_argument(const CLI::App& app, const std::string& what) {
+  const std::string name = what.substr(0, what.find(' '));
+  const CLI::Option* option = chosen_in(app).get_option_no_throw(name);
+  if (!option || option->get_description().empty()) return {};
+  std::string meaning = option->get_description();
+  meaning = meaning.substr(0, meaning.find(". "));
+  if (meaning.size() > 1 && std::islower(static_cast<unsigned char>(meaning[1])))
+    meaning[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(meaning[0])));
+  return name + " is missing: " + meaning;
+}
+
 /// Where flags of the chosen command stand: "nsatune help trace record".
 std::string help_for(const CLI::App& app) {
   std::string path;
@@ -86,6 +101,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
       line = wrong;
     else if (const std::string flag = wrong_flag(app); !flag.empty())
       line = flag;
+    else if (const std::string missing = missing_argument(app, line); !missing.empty())
+      line = missing;
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error)) line += expected_by(app, line);
   return line + help_for(app);

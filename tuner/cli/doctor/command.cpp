@@ -79,9 +79,12 @@ class Watch {
     end_it();
   }
 
-  void hand_over(doctor::RunEvidence& into) {
+  void hand_over(doctor::RunEvidence& into, std::optional<WholeFile>& record) {
     if (log_.log().lines > 0) into.logs.push_back(log_.log());
-    if (options_.record) write_text_file(*options_.record, doctor::command_record(command_));
+    if (record) {
+      record->write(doctor::command_record(command_));
+      record->finish();
+    }
     into.commands.push_back(std::move(command_));
   }
 
@@ -140,10 +143,11 @@ class Watch {
 }  // namespace
 
 void watch_command(const DoctorOptions& options, bool quiet, doctor::RunEvidence& into) {
-  if (options.record) refuse_database(*options.record);  // before the command has run for hours
+  std::optional<WholeFile> record;
+  if (options.record) record.emplace(*options.record);  // before the command has run for hours
   Watch watch(options, quiet);
   watch.run();
-  watch.hand_over(into);
+  watch.hand_over(into, record);
 }
 
 }  // namespace nsa::cli

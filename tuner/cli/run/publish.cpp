@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "nsa/kernels/peak.hpp"
 #include "nsa/reports/run_result_text.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "program.hpp"
 #include "version.hpp"
 
@@ -34,6 +37,16 @@ std::optional<store::Store> open_database(const Settings& settings, const RunOpt
   } catch (const EnvironmentError& error) {
     throw EnvironmentError(std::string(error.what()) + "; --no-db keeps no result");
   }
+}
+
+std::unique_ptr<HeartbeatWriter> open_heartbeat(const std::string& path) {
+  refuse_database(path);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+    throw InputError(path + ": cannot be written: " + folder.string() +
+                     " is not a folder; choose one that exists and is writable");
+  return std::make_unique<HeartbeatWriter>(path);
 }
 
 ExitCode verdict(const Settings& settings, const RunReport& report) {
@@ -73,9 +86,6 @@ void publish(const Settings& settings, const RunReport& report, RunRecord record
     keep_record(*db, std::move(record), document);
     say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
   }
-  const auto& proof_file = report.options.trace;
-  if (proof_file && *proof_file != kNoFile)
-    write_text_file(*proof_file, json_text(*report.proof, 2) + "\n");
 }
 
 }  // namespace nsa::cli

@@ -2,9 +2,12 @@
 // the verdict.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "device.hpp"
+#include "nsa/kernels/heartbeat.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
 #include "record.hpp"
@@ -17,6 +20,9 @@ std::optional<store::Store> open_database(const Settings& settings, const RunOpt
 /// What is known of a run before its first step.
 RunReport report_of(const RunRecord& record, const RunDevice& device, const RunPlan& plan,
                     const RunOptions& options);
+/// Opened before the steps as well. InputError: a database, a folder that is not there, what is no
+/// regular file; EnvironmentError: the machine does not let us.
+std::unique_ptr<HeartbeatWriter> open_heartbeat(const std::string& path);
 /// What --strict and --trace ask for.
 ExitCode verdict(const Settings& settings, const RunReport& report);
 /// Prints the result, then keeps it: a full disk must not take the printed result away.

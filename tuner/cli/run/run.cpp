@@ -50,14 +50,17 @@ RunMemory memory_of(const RunPlan& plan, const Workspace& workspace, const Devic
   return memory;
 }
 
+void write_whole(WholeFile& file, const std::string& text) {
+  file.write(text);
+  file.finish();
+}
+
 /// A line every `every` steps, outside of the timed region.
 class Heartbeats {
  public:
   Heartbeats(const RunOptions& options, const Telemetry& telemetry, std::int64_t tokens)
       : options_(options), telemetry_(telemetry), tokens_(tokens) {
-    if (!options.heartbeat) return;
-    refuse_database(*options.heartbeat);
-    writer_ = std::make_unique<HeartbeatWriter>(*options.heartbeat);
+    if (options.heartbeat) writer_ = open_heartbeat(*options.heartbeat);
   }
   void after_step(std::int64_t step, std::int64_t ns) {
     if (!writer_ || (step + 1) % options_.every != 0) return;
@@ -80,15 +83,17 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   const RunPlan plan = make_run_plan(options, device.device().backend);
   std::optional<RunTracer> tracer;
   if (options.trace) tracer.emplace(device);
-  if (options.trace) refuse_database(*options.trace);
   for (const std::string& note : plan.notes) say(settings, "note: " + note);
   if (options.graph && !device.on_gpu()) {
     throw InputError("run: --graph captures a CUDA graph; --device cpu has none");
   }
   if (options.stage_trace && device.on_gpu())
     throw InputError("run: --stage-trace: a GPU's stages are traced by nsatune trace record");
-  if (options.stage_trace) refuse_database(*options.stage_trace);
   check_memory(device, plan);
+  // Opened before anything runs, so that no run ends with a result that cannot be written.
+  std::optional<WholeFile> proof_file, stage_file;
+  if (options.trace && *options.trace != kNoFile) proof_file.emplace(*options.trace);
+  if (options.stage_trace) stage_file.emplace(*options.stage_trace);
   const Router router = router_of(settings, device.device(), options, plan);
   const auto batch = static_cast<std::size_t>(plan.batch);
   const Problem problem = problem_of(plan.config, std::vector<std::int64_t>(batch, plan.seq_len),
@@ -105,11 +110,11 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   context.options = options_from(router.environment());
   context.options.branches = branch_mask(options.branches);
 
+  Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
   std::optional<store::Store> db = open_database(settings, options);
   ProgressLine line(settings);
   std::optional<tuner::DeviceTurn> turn;  // until the steps are timed
   turn.emplace(device.device(), nullptr, std::nullopt, line, options.share);
-  Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
   RunRecord record = begin_record(device.device(), plan);
   RunReport report = report_of(record, device, plan, options);
   if (context.telemetry) {  // known before the first step, so that every heartbeat has them
@@ -141,8 +146,8 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.memory = memory_of(plan, workspace, device.device());
   if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
   publish(settings, report, std::move(record), db);
-  if (options.stage_trace)
-    write_text_file(*options.stage_trace, json_text(ranges.chrome_json()) + "\n");
+  if (proof_file) write_whole(*proof_file, json_text(*report.proof, 2) + "\n");
+  if (stage_file) write_whole(*stage_file, json_text(ranges.chrome_json()) + "\n");
   return verdict(settings, report);
 }
 

@@ -10,7 +10,6 @@
 #include "nsa/kernels/training_rows.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/units.hpp"
-#include "nsa/schemas/output_path.hpp"
 #include "nsa/tuner/side_by_side.hpp"
 #include "run/publish.hpp"
 #include "run/reads.hpp"
@@ -156,8 +155,8 @@ class TrainRun {
     check_limit(options_, device_.device(), report_.predicted);
     const std::unique_ptr<TokenSource> source = source_of(options_, report_.config);
     report_.data = source->name();
+    if (options_.heartbeat) heartbeat_ = open_heartbeat(*options_.heartbeat);
     std::optional<store::Store> db = open_database(settings_, options_);
-    open_heartbeat();
     if (options_.train.save) training::require_checkpoint_folder(*options_.train.save);
     turn_.emplace(device_.device(), nullptr, std::nullopt, line_, options_.share);
     // Who was waited for has given back what it held.
@@ -232,12 +231,6 @@ class TrainRun {
     report_.stopped =
         trainer ? fmt::format("out of memory after {} steps: {}", trainer->steps_done(), what)
                 : "out of memory before the first step: " + what;
-  }
-
-  void open_heartbeat() {
-    if (!options_.heartbeat) return;
-    refuse_database(*options_.heartbeat);
-    heartbeat_ = std::make_unique<HeartbeatWriter>(*options_.heartbeat);
   }
 
   LoopEnd steps(training::Trainer& trainer, const TokenSource& source,

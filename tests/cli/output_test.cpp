@@ -1,0 +1,78 @@
+// Where output may go: refused before anything runs, and never over a database.
+#include <filesystem>
+
+#include "catch.hpp"
+#include "program.hpp"
+#include "refused.hpp"
+
+namespace nsa::test {
+
+TEST_CASE("output that cannot be written is exit 4, short or long", "[cli]") {
+  const Folder folder;
+  const std::string full = " >/dev/full 2>/dev/null; code=$?; (exit $code)";
+  for (const char* command : {"devices", "variants --json", "--help"}) {
+    INFO(command);
+    CHECK(nsatune(folder, command + full).exit_code == 4);
+  }
+}
+
+TEST_CASE("a database that is none of ours is refused and kept", "[cli]") {
+  const Folder folder;
+  const std::string text = "this is not a database, but somebody's diary, long enough to be read";
+  folder.write("diary.txt", text);
+  for (const char* command : {"sweep quick", "db info", "export", "tune -o t.json"}) {
+    const Result r = nsatune(folder, std::string(command) + " --db diary.txt");
+    INFO(command << ": " << r.err);
+    CHECK(r.exit_code == 2);
+    CHECK(r.err.find("diary.txt") != std::string::npos);
+  }
+  CHECK(read_text_file(folder.file("diary.txt")) == text);
+  CHECK_FALSE(std::filesystem::exists(folder.file("t.json")));
+}
+
+TEST_CASE("no output goes over a database, and a folder that is not there is exit 2", "[cli]") {
+  const Folder folder;
+  const std::string tiny = "run --preset tiny --seq-len 8 --layers 1 --steps 1 ";
+  REQUIRE(nsatune(folder, tiny + "--db results.sqlite").exit_code == 0);
+  const std::string before = read_text_file(folder.file("results.sqlite"));
+  for (const std::string& command : {std::string("export -o results.sqlite"),
+                                     std::string("doctor --record results.sqlite -- true"),
+                                     tiny + "--heartbeat results.sqlite --db other.sqlite"}) {
+    const Result r = nsatune(folder, command);
+    INFO(command << ": " << r.err);
+    CHECK(r.exit_code == 2);
+    CHECK(r.err.find("results.sqlite: is a SQLite database; name another file") !=
+          std::string::npos);
+    CHECK(read_text_file(folder.file("results.sqlite")) == before);
+  }
+  CHECK(nsatune(folder, "export -o no/such/folder.csv").exit_code == 2);
+}
+
+TEST_CASE("a file that cannot be written is refused before anything runs", "[cli]") {
+  const Folder folder;
+  const std::string tiny = "run --preset tiny --seq-len 8 --layers 1 --steps 1 --device cpu ";
+  for (const std::string& command : {tiny + "--heartbeat no/such", tiny + "--stage-trace no/such",
+                                     tiny + "--train --batch 1 --heartbeat no/such",
+                                     std::string("doctor --record no/such -- touch ran")}) {
+    const Result r = nsatune(folder, command);
+    INFO(command << ": " << r.err);
+    CHECK(r.exit_code == 2);
+    CHECK(r.out.empty());
+    CHECK(lines_of(r.err) == 1);
+    CHECK(r.err.starts_with("nsatune: no/such: cannot be written: "));
+  }
+  CHECK_FALSE(std::filesystem::exists(folder.file("ran")));
+  CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
+}
+
+TEST_CASE("a run that fails leaves no empty stage trace", "[cli]") {
+  const Folder folder;
+  folder.write("stages.json", "earlier");
+  const Result r = nsatune(folder,
+                           "run --preset tiny --seq-len 8 --device cpu --stage-trace stages.json "
+                           "--db no/such.sqlite");
+  CHECK(r.exit_code != 0);
+  CHECK(read_text_file(folder.file("stages.json")) == "earlier");
+}
+
+}  // namespace nsa::test
