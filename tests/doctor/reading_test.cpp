@@ -18,6 +18,9 @@ TEST_CASE("throughput is read from the forms that logs have", "[doctor]") {
   CHECK(doctor::tok_per_s_of("step=7 tok/s=18400") == Approx(18400));
   CHECK(doctor::tok_per_s_of("step 7, loss 3, tok/s 18400") == Approx(18400));
   CHECK(doctor::tok_per_s_of("step 1 loss 5.71 9.2e+03 tok/s") == Approx(9200));
+  CHECK(doctor::tok_per_s_of("step 1 loss 5.71 tok/s 9200") == Approx(9200));
+  CHECK(doctor::tok_per_s_of("step 1 tok/s 9200 lr 3e-4") == Approx(9200));
+  CHECK(doctor::tok_per_s_of("step 7 18400 tok/s 2.1 ms") == Approx(18400));
   CHECK(doctor::tok_per_s_of("loss 5.71 tok/s: 12.3k") == Approx(12300));
   CHECK(doctor::tok_per_s_of("12.3k tok/s, loss 2") == Approx(12300));
   CHECK(doctor::tok_per_s_of("1.2m tok/s") == Approx(1.2e6));

@@ -74,6 +74,24 @@ std::optional<double> first_number(std::string_view text) {
   return take_number(text);
 }
 
+/// Whether the number at the end of `text` is another figure's: 5.7 of "step 7 loss 5.7 ", so that
+/// in "step 7 loss 5.7 tok/s 900" each name stands before its number.
+bool ends_another_figure(std::string_view text) {
+  constexpr std::string_view kNames[] = {"loss", "step", "epoch", "iter", "iteration", "lr", "ppl"};
+  constexpr std::string_view kBetween = " \t:=";
+  const std::size_t number = text.find_last_not_of(" \t");
+  if (number == text.npos) return false;
+  std::size_t end = text.find_last_of(kBetween, number);
+  if (end == text.npos) return false;
+  end = text.find_last_not_of(kBetween, end);
+  if (end == text.npos) return false;
+  text = text.substr(0, end + 1);
+  return std::ranges::any_of(kNames, [&](std::string_view name) {
+    return text.ends_with(name) &&
+           (text.size() == name.size() || !letter(text[text.size() - name.size() - 1]));
+  });
+}
+
 /// Takes off what a unit may end with: tokens_per_second, tok/s/gpu, "(tok/s)". False where the
 /// unit was the beginning of another word, as in "tok/step".
 bool skip_ending(std::string_view& text) {
@@ -113,8 +131,10 @@ std::optional<double> tok_per_s_of(std::string_view lowered) {
     skip(rest, " \t");
     // After "tok/s:" stands its number or none; what is before it is another figure's.
     if (rest.starts_with(':') || rest.starts_with('=')) return first_number(rest.substr(1));
-    if (const auto before = last_number(lowered.substr(0, at))) return before;
-    if (const auto after = first_number(rest)) return after;
+    const auto before = last_number(lowered.substr(0, at)), after = first_number(rest);
+    if (before && after && ends_another_figure(lowered.substr(0, at))) return after;
+    if (before) return before;
+    if (after) return after;
   }
 }
 
