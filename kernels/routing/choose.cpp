@@ -115,8 +115,7 @@ class Unasked {
     if (!choice_.fallback_reason) choice_.fallback_reason = reason.c_str();
   }
 
-  [[gnu::always_inline]] bool take(int index, const Point& point) noexcept {
-    const Row& row = rows_.at(index);
+  [[gnu::always_inline]] bool take(const Row& row, const Point& point) noexcept {
     if (!runs(row, problem_, state_.inputs.device)) {
       missed(row.usable ? row.unsupported : row.unusable);
       return false;
@@ -130,20 +129,21 @@ class Unasked {
     return true;
   }
   [[gnu::always_inline]] bool take(int index) noexcept {
-    return take(index, rows_.at(index).default_point(problem_));
+    return take(rows_.at(index), rows_.at(index).default_point(problem_));
   }
 
   [[gnu::always_inline]] bool from_table(const PlacedDecision& placed) noexcept {
     const FoundRange found = find_range(placed, problem_);
     const RangeIndex* range = found.range;
     if (!range) return false;
-    if (range->skipped) missed(*range->skipped);
-    if (!range->skipped && take(range->row, *range->point)) {
+    if (range->candidate && take(*range->candidate, *range->point)) {
       choice_.range = range->range;
       choice_.stale = range->stale;
-    } else if (range->runner_up == kNoRow || !take(range->runner_up, *range->runner_up_point)) {
+    } else {
+      if (range->skipped) missed(*range->skipped);
       // The second best of the same measurement beats what is known without one.
-      return false;
+      if (range->runner_up == kNoRow) return false;
+      if (!take(rows_.at(range->runner_up), *range->runner_up_point)) return false;
     }
     choice_.source = placed.source;
     choice_.fit = placed.fit;

@@ -78,6 +78,8 @@ class Builder {
                                       const StageRows& rows) {
     std::vector<RangeIndex> result;
     for (const ThresholdRange& range : ranges) result.push_back(make_range(range, rows));
+    RangeIndex& end = result.emplace_back();
+    end.from = end.to;
     return result;
   }
 
@@ -92,8 +94,9 @@ class Builder {
       ++skipped_[result.skipped];
     } else {
       result.row = rows.find(range.variant.name);
+      result.candidate = &rows.at(result.row);
       result.point = &range.variant.point;
-      result.stale = stale_ || changed(*rows.at(result.row).variant, range.source_hash);
+      result.stale = stale_ || changed(*result.candidate->variant, range.source_hash);
     }
     add_runner_up(result, rows);
     return result;

@@ -20,6 +20,7 @@ struct RangeIndex {
   std::int64_t to = std::numeric_limits<std::int64_t>::max();  // exclusive
   int row = kNoRow;
   int runner_up = kNoRow;
+  const Row* candidate = nullptr;  // that row, which lives as long as the router
   const Point* point = nullptr;
   const Point* runner_up_point = nullptr;
   const ThresholdRange* range = nullptr;
@@ -29,17 +30,16 @@ struct RangeIndex {
 
 struct DecisionIndex {
   Axis axis = Axis::seq_len;
-  std::vector<RangeIndex> ranges;   // ascending; empty = no decision
+  std::vector<RangeIndex> ranges;   // ascending, then one that ends the search; empty = no decision
   std::int64_t multiple = 0;        // of lengths that go by `aligned`; 0 = none
   std::vector<RangeIndex> aligned;  // likewise
 
   /// The range that holds `value`, or null where nothing is decided.
   const RangeIndex* find(std::int64_t value) const noexcept {
     const bool apart = multiple > 0 && value % multiple == 0;
-    for (const RangeIndex& range : apart ? aligned : ranges) {  // a handful: faster than halving
-      if (value < range.to) return value >= range.from ? &range : nullptr;
-    }
-    return nullptr;
+    const RangeIndex* range = (apart ? aligned : ranges).data();
+    while (value >= range->to) ++range;  // of a handful: faster than halving
+    return value >= range->from ? range : nullptr;
   }
 };
 

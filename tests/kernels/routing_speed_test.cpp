@@ -13,11 +13,11 @@ using namespace nsa::test;
 
 namespace {
 
-/// Five times the goal; 8 to 19 ns were measured for one sequence, 21 for sixteen. A batch of calls
-/// takes some microseconds, so that some of many have a core for themselves even where others load
-/// the machine, and no core in use is five times as slow. A choice that looked its class up in the
-/// table anew would take 200 ns.
-constexpr double kLimitNs = 100;
+/// Three times the goal; 7 to 16 ns were measured for one sequence, 19 for sixteen. A batch of
+/// calls takes some microseconds, so that some of many have a core for themselves even where others
+/// load the machine, and no core in use is three times as slow. A choice that looked its class up
+/// in the table anew would take 200 ns.
+constexpr double kLimitNs = 60;
 
 /// Of a call, in the fastest of many batches: whatever else runs makes a batch slower, never
 /// faster.
@@ -45,7 +45,7 @@ constexpr bool kOptimised = false;
 
 }  // namespace
 
-TEST_CASE("choose() stays within five times its goal of 20 ns", "[kernels][routing]") {
+TEST_CASE("choose() stays within three times its goal of 20 ns", "[kernels][routing]") {
   if (!kOptimised || kThreadSanitizer || kAddressSanitizer) {
     WARN("skipped: this build is not one that is fast");
     return;

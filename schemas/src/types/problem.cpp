@@ -17,14 +17,13 @@ std::int64_t largest(const std::vector<std::int64_t>& values) noexcept {
   if (values.empty()) return 0;
   const auto larger = [](std::int64_t x, std::int64_t y) { return x < y ? y : x; };
   const std::int64_t* at = values.data();
-  const std::int64_t* const fours = at + values.size() / 4 * 4;
   const std::int64_t* const end = at + values.size();
   std::int64_t a = *at, b = a, c = a, d = a;
-  for (; at != fours; at += 4) {
-    a = larger(a, at[0]);
-    b = larger(b, at[1]);
-    c = larger(c, at[2]);
-    d = larger(d, at[3]);
+  for (const std::int64_t* const eights = at + values.size() / 8 * 8; at != eights; at += 8) {
+    a = larger(larger(a, at[0]), at[4]);
+    b = larger(larger(b, at[1]), at[5]);
+    c = larger(larger(c, at[2]), at[6]);
+    d = larger(larger(d, at[3]), at[7]);
   }
   for (; at != end; ++at) a = larger(a, *at);
   return larger(larger(a, b), larger(c, d));
