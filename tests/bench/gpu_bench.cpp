@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "device_launch.hpp"
 #include "median_ms.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/directions.hpp"
 #include "nsa/kernels/inputs.hpp"
-#include "nsa/kernels/routing.hpp"
 #include "nsa/kernels/stream.hpp"
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/launch_trace.hpp"
@@ -66,63 +66,35 @@ Problem problem_for(const std::string& shape, const std::string& length, bool sm
 /// One row on one problem, with all that it needs on the device.
 class Bench {
  public:
-  Bench(const Variant& row, Problem problem, CUstream_st* stream)
-      : row_(row),
-        problem_(std::move(problem)),
-        sequences_(sequences_of(problem_)),
-        stream_(stream) {
-    for (const auto& [tensors, views] : {std::pair{make_inputs(row.stages, problem_, 7), &in_},
-                                         std::pair{make_outputs(row.stages, problem_), &out_}}) {
-      for (const HostTensor& tensor : tensors) views->push_back(place(tensor));
-    }
-    placed_ = device::Buffer(sequences_.size() * sizeof(Sequence));
-    device::copy_to_device(placed_.data(), sequences_.data(), placed_.bytes(), stream);
-    device::synchronize(stream);
-  }
-  void launch() {
-    row_.launch({.row = row_,
-                 .problem = problem_,
-                 .sequences = sequences_,
-                 .device_sequences = static_cast<const Sequence*>(placed_.data()),
-                 .in = in_,
-                 .out = out_,
-                 .point = point_,
-                 .options = options_,
-                 .workspace = workspace_,
-                 .stream = stream_,
-                 .router = &router_});
-  }
-  /// The workspace grows in the first launch only.
+  Bench(const Variant& row, const Problem& problem, CUstream_st* stream)
+      : stream_(stream),
+        launch_(row, problem, place(make_inputs(row.stages, problem, 7)),
+                place(make_outputs(row.stages, problem)), stream) {}
+  void launch() { launch_.launch(); }
   void warm_up() {
-    launch();
-    device::synchronize(stream_);
-    workspace_.reset();
-    launch();
-    device::synchronize(stream_);
+    for (int i = 0; i < 2; ++i) {
+      launch();
+      device::synchronize(stream_);
+    }
   }
 
  private:
-  TensorView place(const HostTensor& tensor) {
-    buffers_.emplace_back(tensor.bytes.size());
-    device::copy_to_device(buffers_.back().data(), tensor.bytes.data(), tensor.bytes.size(),
-                           stream_);
-    device::synchronize(stream_);
-    TensorView view = tensor.view();
-    view.data = buffers_.back().data();
-    return view;
+  std::vector<TensorView> place(const std::vector<HostTensor>& tensors) {
+    std::vector<TensorView> views;
+    for (const HostTensor& tensor : tensors) {
+      buffers_.emplace_back(tensor.bytes.size());
+      device::copy_to_device(buffers_.back().data(), tensor.bytes.data(), tensor.bytes.size(),
+                             stream_);
+      device::synchronize(stream_);
+      views.push_back(tensor.view());
+      views.back().data = buffers_.back().data();
+    }
+    return views;
   }
 
-  const Variant& row_;
-  Problem problem_;
-  std::vector<Sequence> sequences_;
   CUstream_st* stream_;
   std::vector<device::Buffer> buffers_;
-  std::vector<TensorView> in_, out_;
-  device::Buffer placed_;
-  Point point_;
-  AttentionOptions options_;
-  Workspace workspace_{device::allocator()};
-  Router router_{device::current()};
+  test::DeviceLaunch launch_;
 };
 
 const Variant& find_row(const std::string& name, Direction direction) {

@@ -8,7 +8,6 @@
 
 #include "nsa/kernels/oracle.hpp"
 #include "nsa/kernels/parallel.hpp"
-#include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
 #include "reference/reference.hpp"
 
@@ -29,12 +28,6 @@ bool holds_product(const Variant& variant) {
   const Stage stage = variant.stages.front();
   return stage == Stage::project_rope || stage >= Stage::layer ||
          (variant.missing != nullptr && variant.library == Library::none);
-}
-
-/// Of the current device, without a table.
-const Router& built_in_router() {
-  static const Router router(device::current());
-  return router;
 }
 
 }  // namespace
@@ -164,39 +157,8 @@ Launchable::Launchable(const Variant& variant, const Problem& problem,
                        const std::vector<TensorView>& inputs,
                        const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved,
                        Point point)
-    : variant_(variant),
-      problem_(problem),
-      sequences_(sequences_of(problem)),
-      device_sequences_(sequences_.size() * sizeof(Sequence)),
-      in_(inputs),
-      out_(outputs),
-      point_(std::move(point)),
-      workspace_(holds_product(variant) ? nan_filled_memory() : device::allocator()),
-      stream_(stream),
-      saved_(saved) {
-  device::copy_to_device(device_sequences_.data(), sequences_.data(), device_sequences_.bytes(),
-                         stream);
-  device::synchronize(stream);
-}
-
-void Launchable::launch(unsigned accumulate) {
-  workspace_.reset();
-  fallback_reason_ = nullptr;
-  variant_.launch({.row = variant_,
-                   .problem = problem_,
-                   .sequences = sequences_,
-                   .device_sequences = static_cast<const Sequence*>(device_sequences_.data()),
-                   .in = in_,
-                   .out = out_,
-                   .point = point_,
-                   .options = options_,
-                   .workspace = workspace_,
-                   .stream = stream_,
-                   .saved = saved_,
-                   .fallback_reason = &fallback_reason_,
-                   .router = &built_in_router(),
-                   .accumulate = accumulate});
-}
+    : DeviceLaunch(variant, problem, inputs, outputs, stream, saved, std::move(point),
+                   holds_product(variant) ? nan_filled_memory() : device::allocator()) {}
 
 std::vector<HostTensor> produce(const Variant& variant, const Problem& problem,
                                 const std::vector<HostTensor>& inputs, CUstream_st* stream,

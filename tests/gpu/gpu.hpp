@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "device_launch.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/device_memory.hpp"
 #include "nsa/kernels/inputs.hpp"
@@ -78,34 +79,12 @@ std::vector<HostTensor> download(const std::vector<DeviceTensor>& tensors, CUstr
 std::vector<TensorView> views(const std::vector<DeviceTensor>& tensors);
 std::vector<TensorView> views(const std::vector<HostTensor>& tensors);
 
-/// Everything that one launch of a variant needs, on the device.
-class Launchable {
+/// With a workspace of nan_filled_memory() where cuBLASLt writes to it.
+class Launchable : public DeviceLaunch {
  public:
   Launchable(const Variant& variant, const Problem& problem, const std::vector<TensorView>& inputs,
              const std::vector<TensorView>& outputs, CUstream_st* stream, Saved* saved = nullptr,
              Point point = {});
-  /// `accumulate` as in LaunchArgs.
-  void launch(unsigned accumulate = 0);
-  void set_options(const AttentionOptions& options) { options_ = options; }
-  /// The most that launches took of the workspace so far.
-  std::int64_t workspace_bytes() const {
-    return static_cast<std::int64_t>(workspace_.peak_bytes());
-  }
-  /// Why the last launch ran another row's kernels or copied its tensors; empty where it did not.
-  std::string fallback_reason() const { return fallback_reason_ ? fallback_reason_ : ""; }
-
- private:
-  const Variant& variant_;
-  Problem problem_;
-  std::vector<Sequence> sequences_;
-  device::Buffer device_sequences_;
-  std::vector<TensorView> in_, out_;
-  Point point_;
-  AttentionOptions options_;
-  Workspace workspace_;
-  CUstream_st* stream_;
-  Saved* saved_;
-  const char* fallback_reason_ = nullptr;
 };
 
 /// Launches a Launchable, for timers and tracers.
