@@ -1,7 +1,7 @@
 // The columns of a table, made from the list of fields of its struct (nsa/schemas/fields). A field
 // is a column of its name; a struct within it has its columns among the others, after "<name>_"
 // where it may be absent. Placements, problems and variants are rows of their own: "<name>_id"
-// names them. Lists are no columns.
+// names them. Lists of structs are no columns.
 #pragma once
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "nsa/schemas/device.hpp"
 #include "nsa/schemas/fields/description.hpp"
@@ -26,11 +27,14 @@ using fields::Kind;
 template <class T>
 concept RowOfItsOwn =
     std::same_as<T, Placement> || std::same_as<T, Problem> || std::same_as<T, VariantId>;
+/// A column whose text the caller makes and reads.
+template <class T>
+concept TextOfItsOwn = std::same_as<T, std::vector<std::int64_t>>;
 /// Rows of another table.
 template <class T>
 inline constexpr bool kIsList = false;
 template <class T>
-inline constexpr bool kIsList<std::vector<T>> = true;
+inline constexpr bool kIsList<std::vector<T>> = fields::Described<T>;
 template <class T>
 inline constexpr bool kMayBeAbsent = false;
 template <class T>
@@ -83,12 +87,12 @@ inline std::optional<double> storable(const std::optional<double>& error) {
 /// Of structs without placements, problems and variants.
 inline constexpr auto kNoRows = [](auto&...) {};
 
-/// Adds the columns of `object`; id_of(part) gives the id of a row of its own.
-template <class T, class IdOf>
-void bind_columns(Binder& binder, const T& object, const IdOf& id_of) {
+/// Adds the columns of `object`; text_of(part) gives the id of a row of its own, or a text.
+template <class T, class TextOf>
+void bind_columns(Binder& binder, const T& object, const TextOf& text_of) {
   each_field(object, [&]<Kind kKind, class S, class M>(const Field<kKind, S, M>&, const M& part) {
-    if constexpr (RowOfItsOwn<M>) {
-      binder.add(id_of(part));
+    if constexpr (RowOfItsOwn<M> || TextOfItsOwn<M>) {
+      binder.add(text_of(part));
     } else if constexpr (kIsList<M>) {
       return;
     } else if constexpr (kMayBeAbsent<M>) {
@@ -98,7 +102,7 @@ void bind_columns(Binder& binder, const T& object, const IdOf& id_of) {
         binder.add(part ? std::optional(value) : std::nullopt);
       });
     } else if constexpr (fields::Described<M>) {
-      bind_columns(binder, part, id_of);
+      bind_columns(binder, part, text_of);
     } else if constexpr (std::is_enum_v<M>) {
       binder.add(to_string(part));
     } else if constexpr (kKind == Kind::error) {
@@ -109,11 +113,11 @@ void bind_columns(Binder& binder, const T& object, const IdOf& id_of) {
   });
 }
 
-/// Reads the columns of `object`; fetch(id column, part) fills in a row of its own.
+/// Reads the columns of `object`; fetch(column, part) fills in a row or a text of its own.
 template <class T, class Fetch>
 void read_columns(Row& row, T& object, const Fetch& fetch) {
   each_field(object, [&]<class M>(const auto&, M& part) {
-    if constexpr (RowOfItsOwn<M>) {
+    if constexpr (RowOfItsOwn<M> || TextOfItsOwn<M>) {
       fetch(row, part);
     } else if constexpr (kIsList<M>) {
       return;

@@ -1,25 +1,14 @@
 #include "problem_row.hpp"
 
-#include <limits>
-
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "columns.hpp"
+#include "nsa/schemas/fields/problem.hpp"
 #include "nsa/schemas/json.hpp"
-#include "row.hpp"
 
 namespace nsa::store {
 namespace {
-
-constexpr const char* kInsertProblem =
-    "INSERT INTO problem (id, direction, phase, seq_lens, context_lens, batch, seq_len, "
-    "context_len, q_heads, kv_heads, head_dim_k, head_dim_v, cmp_block, cmp_stride, sel_block, "
-    "sel_count, window, dtype, pattern, overlap, model_dim, layers, vocab_size) "
-    "VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT (id) DO NOTHING";
-constexpr const char* kSelectProblem =
-    "SELECT direction, phase, seq_lens, context_lens, q_heads, kv_heads, head_dim_k, head_dim_v, "
-    "cmp_block, cmp_stride, sel_block, sel_count, window, dtype, pattern, overlap, model_dim, "
-    "layers, vocab_size FROM problem WHERE id = ?";
 
 std::string lengths_text(const std::vector<std::int64_t>& lengths) {
   return fmt::format("[{}]", fmt::join(lengths, ","));
@@ -46,6 +35,25 @@ std::vector<std::int64_t> parse_lengths(const std::string& text, const std::stri
   std::vector<std::int64_t> lengths;
   for (const Json& value : json) lengths.push_back(integer_of(value, where));
   return lengths;
+}
+
+/// The values of its columns, as problem_id() hashes them: another text or another order would give
+/// every problem another id.
+template <class T>
+void add_texts(std::vector<std::string>& texts, const T& object) {
+  each_field(object, [&]<class M>(const auto&, const M& value) {
+    if constexpr (fields::Described<M>) {
+      add_texts(texts, value);
+    } else if constexpr (TextOfItsOwn<M>) {
+      texts.push_back(lengths_text(value));
+    } else if constexpr (std::is_enum_v<M>) {
+      texts.emplace_back(to_string(value));
+    } else if constexpr (std::same_as<M, std::optional<double>>) {
+      texts.push_back(value ? fmt::format("{}", *value) : "");
+    } else {
+      texts.push_back(std::to_string(value));
+    }
+  });
 }
 
 std::string point_text(const Point& point) {
@@ -78,14 +86,9 @@ std::vector<std::string> split_stages(const std::string& joined) {
 }  // namespace
 
 std::string problem_id(const Problem& p) {
-  const Geometry& g = p.geometry;
-  return hash_hex(fmt::format("{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}|{}",
-                              to_string(p.direction), to_string(p.phase), lengths_text(p.seq_lens),
-                              lengths_text(p.context_lens), p.q_heads, p.kv_heads, p.head_dim_k,
-                              p.head_dim_v, g.cmp_block, g.cmp_stride, g.sel_block, g.sel_count,
-                              g.window, to_string(p.dtype), to_string(p.selection.pattern),
-                              p.selection.overlap ? fmt::format("{}", *p.selection.overlap) : "",
-                              p.model.model_dim, p.model.layers, p.model.vocab_size));
+  std::vector<std::string> texts;
+  add_texts(texts, p);
+  return hash_hex(fmt::format("{}", fmt::join(texts, "|")));
 }
 
 std::string joined_stages(const std::vector<std::string>& stages) {
@@ -110,14 +113,17 @@ std::string placement_id(const Placement& placement) {
 }
 
 std::string put_problem(SQLite::Database& db, const Problem& p) {
+  static const std::string kInsert = [] {
+    Columns columns = columns_of<Problem>();
+    for (const char* name : {"id", "batch", "seq_len", "context_len"}) columns.add(name);
+    return "INSERT INTO problem (" + columns.names + ") VALUES (" + columns.parameters +
+           ") ON CONFLICT (id) DO NOTHING";
+  }();
   const std::string id = problem_id(p);
-  const Geometry& g = p.geometry;
-  SQLite::Statement insert(db, kInsertProblem);
-  bind_values(insert, id, to_string(p.direction), to_string(p.phase), lengths_text(p.seq_lens),
-              lengths_text(p.context_lens), p.batch(), p.max_seq_len(), p.max_context(), p.q_heads,
-              p.kv_heads, p.head_dim_k, p.head_dim_v, g.cmp_block, g.cmp_stride, g.sel_block,
-              g.sel_count, g.window, to_string(p.dtype), to_string(p.selection.pattern),
-              p.selection.overlap, p.model.model_dim, p.model.layers, p.model.vocab_size);
+  SQLite::Statement insert(db, kInsert);
+  Binder binder(insert);
+  bind_columns(binder, p, lengths_text);
+  binder.add(id, p.batch(), p.max_seq_len(), p.max_context());
   insert.exec();
   return id;
 }
@@ -147,29 +153,15 @@ std::string put_placement(SQLite::Database& db, const Placement& placement) {
 
 Problem get_problem(SQLite::Database& db, const std::string& id, const std::string& path) {
   const std::string where = path + ": problem " + id;
-  SQLite::Statement query(db, kSelectProblem);
+  SQLite::Statement query(db,
+                          "SELECT " + columns_of<Problem>().names + " FROM problem WHERE id = ?");
   bind_values(query, id);
   if (!query.executeStep()) refuse(where, "is missing");
   Row row(query, where);
   Problem p;
-  p.direction = row.word<Direction>();
-  p.phase = row.word<Phase>();
-  p.seq_lens = parse_lengths(row.text(), where);
-  p.context_lens = parse_lengths(row.text(), where);
-  p.q_heads = row.integer();
-  p.kv_heads = row.integer();
-  p.head_dim_k = row.integer();
-  p.head_dim_v = row.integer();
-  Geometry& g = p.geometry;
-  for (auto* field : {&g.cmp_block, &g.cmp_stride, &g.sel_block, &g.sel_count, &g.window}) {
-    *field = row.integer();
-  }
-  p.dtype = row.word<Dtype>();
-  p.selection.pattern = row.word<SelectionPattern>();
-  p.selection.overlap = row.optional_real();
-  p.model.model_dim = row.integer();
-  p.model.layers = row.integer();
-  p.model.vocab_size = row.integer();
+  read_columns(row, p, [&](Row& from, std::vector<std::int64_t>& lengths) {
+    lengths = parse_lengths(from.text(), where);
+  });
   require_valid(p, where);
   return p;
 }
