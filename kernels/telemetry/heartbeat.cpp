@@ -13,14 +13,17 @@
 
 #include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/error.hpp"
-#include "nsa/schemas/json.hpp"
+#include "nsa/schemas/fields/json.hpp"
 
 namespace nsa {
 namespace {
 
+/// A record without a time of its own is of 1970.
+double ts_of(const Heartbeat& h) { return std::isfinite(h.ts) ? h.ts : 0.0; }
+
 /// ISO 8601 in UTC with milliseconds, of the record's own time.
-std::string iso_of(double ts) {
-  const double whole = std::floor(ts);
+std::string iso_of(const Heartbeat& h) {
+  const double ts = ts_of(h), whole = std::floor(ts);
   const auto seconds = static_cast<std::time_t>(whole);
   std::tm utc{};
   gmtime_r(&seconds, &utc);
@@ -31,8 +34,8 @@ std::string iso_of(double ts) {
   return std::string(text, n) + milliseconds + "Z";
 }
 
-void put(Json& j, const char* key, const std::optional<double>& value) {
-  if (value && std::isfinite(*value)) j[key] = *value;
+std::optional<Json> shares_of(const Heartbeat& h) {
+  return h.gate_branch_shares ? std::optional<Json>(*h.gate_branch_shares) : std::nullopt;
 }
 
 std::int64_t sum_where(const TelemetryReport& report, std::string_view stage,
@@ -58,46 +61,45 @@ void put_fallbacks(Json& j, const TelemetryReport& r) {
   j["fb_total_fallbacks"] = sum_where(r, "", {});
 }
 
-void put_telemetry(Json& j, const TelemetryReport& r) {
-  put_fallbacks(j, r);
-  j["sel_k_mean"] = r.sel_k_mean;
-  j["sel_k_max"] = r.sel_k_max;
-  j["sel_rows"] = r.sel_rows;
-  j["sel_pct_at_max"] = r.sel_pct_at_max;
-  j["reads_pred"] = r.reads_pred;
-  j["reads_act"] = r.reads_act;
-  j["slow_path_calls"] = r.slow_path_calls;
-  j["grow_events"] = r.grow_events;
-  const Json all = telemetry_to_json(r);
-  j["engaged"] = all["engaged"];
-  j["fallback"] = all["fallback"];
-  j["unmeasured"] = all["unmeasured"];
-  j["lengths"] = all["lengths"];
-}
+/// What a record takes over of the counters' own document.
+constexpr std::array kOfTelemetry{"sel_k_mean", "sel_k_max", "sel_rows",        "sel_pct_at_max",
+                                  "reads_pred", "reads_act", "slow_path_calls", "grow_events",
+                                  "engaged",    "fallback",  "unmeasured",      "lengths"};
 
 }  // namespace
 
+namespace fields {
+
+template <>
+inline constexpr auto kFields<Heartbeat> =
+    std::tuple{required("ts", ts_of),
+               required("iso", iso_of),
+               required("pid", &Heartbeat::pid),
+               required("rank", &Heartbeat::rank),
+               required("step", &Heartbeat::step),
+               required("msg", &Heartbeat::msg),
+               optional("phase", &Heartbeat::phase),
+               optional("gpu_mem_alloc", &Heartbeat::gpu_mem_alloc),
+               optional("gpu_mem_reserved", &Heartbeat::gpu_mem_reserved),
+               optional("loss", &Heartbeat::loss),
+               optional("toks_per_s", &Heartbeat::toks_per_s),
+               optional("dt_fetch_s", &Heartbeat::dt_fetch_s),
+               optional("grad_norm", &Heartbeat::grad_norm),
+               optional("gate_entropy_mean", &Heartbeat::gate_entropy_mean),
+               optional("gate_entropy_min", &Heartbeat::gate_entropy_min),
+               optional("gate_max_gate", &Heartbeat::gate_max_gate),
+               optional("gate_collapse_frac", &Heartbeat::gate_collapse_frac),
+               optional("gate_branch_shares", shares_of)};
+
+}  // namespace fields
+
 std::string heartbeat_line(const Heartbeat& h) {
-  Json j = Json::object();
-  j["ts"] = std::isfinite(h.ts) ? h.ts : 0.0;
-  j["iso"] = iso_of(j["ts"].get<double>());
-  j["pid"] = h.pid;
-  j["rank"] = h.rank;
-  j["step"] = h.step;
-  j["msg"] = h.msg;
-  if (h.phase) j["phase"] = *h.phase;
-  if (h.gpu_mem_alloc) j["gpu_mem_alloc"] = *h.gpu_mem_alloc;
-  if (h.gpu_mem_reserved) j["gpu_mem_reserved"] = *h.gpu_mem_reserved;
-  put(j, "loss", h.loss);
-  put(j, "toks_per_s", h.toks_per_s);
-  put(j, "dt_fetch_s", h.dt_fetch_s);
-  put(j, "grad_norm", h.grad_norm);
-  put(j, "gate_entropy_mean", h.gate_entropy_mean);
-  put(j, "gate_entropy_min", h.gate_entropy_min);
-  put(j, "gate_max_gate", h.gate_max_gate);
-  put(j, "gate_collapse_frac", h.gate_collapse_frac);
-  if (h.gate_branch_shares) j["gate_branch_shares"] = *h.gate_branch_shares;
-  if (h.telemetry) put_telemetry(j, *h.telemetry);
+  Json j = fields::object_of(h);
+  if (h.telemetry) {
+    put_fallbacks(j, *h.telemetry);
+    const Json counters = telemetry_to_json(*h.telemetry);
+    for (const char* field : kOfTelemetry) j[field] = counters[field];
+  }
   return j.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

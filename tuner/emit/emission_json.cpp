@@ -1,57 +1,69 @@
 // The same values as a document: schemas/json/emitted.schema.json.
+#include "nsa/schemas/fields/json.hpp"
 #include "nsa/tuner/emit.hpp"
 
-namespace nsa::tuner {
+namespace nsa {
 namespace {
 
-Json stage_json(const EmittedStage& stage) {
-  Json j = Json::object();
-  j["stage"] = to_string(stage.stage);
-  j["runs"] = stage.runs.empty() ? Json(nullptr) : Json(stage.runs);
-  j["variables"] = stage.variables;
-  j["why"] = stage.why;
-  if (!stage.measured.empty()) j["measured"] = stage.measured;
-  if (!stage.runs.empty()) {  // what is left as it is was compared with nothing
-    j["exact"] = stage.exact;
-    if (stage.loss) j["loss"] = *stage.loss;
-  }
-  if (stage.evidence) to_json(j["evidence"], *stage.evidence);
-  if (!stage.caution.empty()) j["caution"] = stage.caution;
-  if (stage.up_to) {
-    j["up_to"]["axis"] = to_string(stage.up_to->axis);
-    j["up_to"]["length"] = stage.up_to->length;
-  }
-  return j;
-}
+using tuner::Emission;
+using tuner::EmittedReserve;
+using tuner::EmittedStage;
+using tuner::LengthLimit;
 
-Json reserve_json(const EmittedReserve& reserve) {
-  Json j = Json::object();
-  j["path"] = reserve.path;
-  j["variables"] = reserve.variables;
-  if (!reserve.measured.empty()) j["measured"] = reserve.measured;
-  if (reserve.bytes) j["bytes"] = *reserve.bytes;
-  return j;
+int schema_version_of(const Emission&) { return 1; }
+std::optional<std::string> runs_of(const EmittedStage& stage) {
+  return stage.runs.empty() ? std::nullopt : std::optional(stage.runs);
+}
+/// What is left as it is was compared with nothing.
+std::optional<bool> exact_of(const EmittedStage& stage) {
+  return stage.runs.empty() ? std::nullopt : std::optional(stage.exact);
+}
+std::optional<double> loss_of(const EmittedStage& stage) {
+  return stage.runs.empty() ? std::nullopt : stage.loss;
 }
 
 }  // namespace
 
-Json emission_json(const Emission& e) {
-  Json j = Json::object();
-  j["schema_version"] = 1;
-  j["project"] = e.project;
-  j["problem_class"] = e.of_class;
-  j["device"] = e.device;
-  j["executor"] = e.executor;
-  j["stand_ins"] = e.stand_ins;
-  j["source"] = e.source;
-  j["values"] = Json::object();
-  for (const auto& [name, value] : e.values) j["values"][name] = value;
-  j["stages"] = Json::array();
-  for (const EmittedStage& stage : e.stages) j["stages"].push_back(stage_json(stage));
-  j["reserves"] = Json::array();
-  for (const EmittedReserve& reserve : e.reserves) j["reserves"].push_back(reserve_json(reserve));
-  j["notes"] = e.notes;
-  return j;
-}
+namespace fields {
 
-}  // namespace nsa::tuner
+template <>
+inline constexpr auto kFields<LengthLimit> =
+    std::tuple{required("axis", &LengthLimit::axis), required("length", &LengthLimit::length)};
+
+template <>
+inline constexpr auto kFields<EmittedStage> =
+    std::tuple{required("stage", &EmittedStage::stage),
+               or_null("runs", runs_of),
+               required("variables", &EmittedStage::variables),
+               required("why", &EmittedStage::why),
+               unless_default("measured", &EmittedStage::measured),
+               optional("exact", exact_of),
+               optional("loss", loss_of),
+               optional("evidence", &EmittedStage::evidence),
+               unless_default("caution", &EmittedStage::caution),
+               optional("up_to", &EmittedStage::up_to)};
+
+template <>
+inline constexpr auto kFields<EmittedReserve> = std::tuple{
+    required("path", &EmittedReserve::path), required("variables", &EmittedReserve::variables),
+    unless_default("measured", &EmittedReserve::measured),
+    optional("bytes", &EmittedReserve::bytes)};
+
+template <>
+inline constexpr auto kFields<Emission> = std::tuple{required("schema_version", schema_version_of),
+                                                     required("project", &Emission::project),
+                                                     required("problem_class", &Emission::of_class),
+                                                     required("device", &Emission::device),
+                                                     required("executor", &Emission::executor),
+                                                     required("stand_ins", &Emission::stand_ins),
+                                                     required("source", &Emission::source),
+                                                     required("values", &Emission::values),
+                                                     required("stages", &Emission::stages),
+                                                     required("reserves", &Emission::reserves),
+                                                     required("notes", &Emission::notes)};
+
+}  // namespace fields
+
+Json tuner::emission_json(const Emission& emission) { return fields::object_of(emission); }
+
+}  // namespace nsa

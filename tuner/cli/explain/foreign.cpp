@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "nsa/kernels/documents.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/executor.hpp"
@@ -43,57 +44,46 @@ std::vector<std::string> warnings_of(const LoadedTable& loaded, const ClassDecis
   return warnings;
 }
 
-Json decision_json(const Decision& decision, const LoadedTable& loaded, const Problem& problem) {
-  const std::int64_t at = axis_value(problem, decision.axis);
-  const ThresholdRange* range = tuner::range_at(decision, at);
-  Json j{{"stage", fmt::format("{}", fmt::join(decision.stages, "+"))},
-         {"stages", decision.stages},
-         {"variant", range ? Json(to_string(range->variant)) : Json(nullptr)},
-         {"source", to_string(Source::thresholds)},
-         {"why", range_words(range, decision.axis, loaded.path)},
-         {"axis", to_string(decision.axis)},
-         {"axis_value", at},
-         {"fit", to_string(Fit::exact)},
-         {"device_fit", to_string(DeviceFit::exact)},
-         {"stale", false},
-         {"slow_path", false}};
-  if (range) j["evidence"] = range->evidence;
-  return j;
-}
-
-Json validators_json(const Validators& recorded) {
-  Json list = Json::array();
-  for (const ValidatorCheck& check : check_validators(recorded, {}))
-    list.push_back({{"name", check.name},
-                    {"recorded", check.recorded},
-                    {"here", check.here},
-                    {"verdict", to_string(check.holds)}});
-  return list;
+Explanation explanation_of(const Decision& decision, const LoadedTable& loaded,
+                           const Problem& problem) {
+  Explanation line;
+  line.stages.clear();
+  line.axis = decision.axis;
+  line.axis_value = axis_value(problem, decision.axis);
+  const ThresholdRange* range = tuner::range_at(decision, line.axis_value);
+  if (range) line.variant = to_string(range->variant), line.evidence = range->evidence;
+  line.source = Source::thresholds;
+  line.why = range_words(range, decision.axis, loaded.path);
+  line.fit = Fit::exact;
+  line.device_fit = DeviceFit::exact;
+  return line;
 }
 
 /// The device is that of the file: explained is what was decided there.
 Json document_of(const LoadedTable& loaded, const ClassDecisions* decisions, const Problem& problem,
                  const std::vector<std::string>& warnings) {
-  Json lines = Json::array();
+  ExplainReport report;
+  report.device = loaded.table.device;
+  report.device_fit = DeviceFit::exact;
+  report.problem = problem;
+  report.table_path = loaded.path;
+  report.validators = check_validators(loaded.table.validators, {});
+  report.warnings = warnings;
   if (decisions) {
+    report.reserves = decisions->reserves;
     for (const Decision& decision : decisions->decisions)
-      lines.push_back(decision_json(decision, loaded, problem));
+      report.decisions.push_back(explanation_of(decision, loaded, problem));
   }
-  const AttentionOptions options;
-  return {{"executor", loaded.table.executor},
-          {"device", loaded.table.device},
-          {"device_fit", to_string(DeviceFit::exact)},
-          {"problem", problem},
-          {"table_path", loaded.path},
-          {"decisions", lines},
-          {"reserves", decisions ? decisions->reserves : Reserves{}},
-          {"constants",
-           {{"rope_scale", options.rope_scale},
-            {"uniform_gate", options.uniform_gate},
-            {"force_branch", forced_index(options)}}},
-          {"validators", validators_json(loaded.table.validators)},
-          {"names", Json::array()},
-          {"warnings", warnings}};
+  Json document = Json::object();
+  document["executor"] = loaded.table.executor;
+  document.update(explain_to_json(report));
+  // Stages of a foreign worker may be unknown here: they have their own names.
+  for (std::size_t i = 0; i < report.decisions.size(); ++i) {
+    Json& line = document["decisions"][i];
+    line["stages"] = decisions->decisions[i].stages;
+    line["stage"] = fmt::format("{}", fmt::join(decisions->decisions[i].stages, "+"));
+  }
+  return document;
 }
 
 std::string text_of(const LoadedTable& loaded, const ClassDecisions& decisions,
