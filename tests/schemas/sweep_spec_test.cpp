@@ -46,9 +46,9 @@ TEST_CASE("a spec that cannot be measured is refused with its pointer", "[schema
       refusal(R"({"schema_version": 1, "families": []})").starts_with("s.json: /families: an ar"));
   CHECK(refusal(R"({"schema_version": 1})").find("\"families\" is missing") != std::string::npos);
   CHECK(refusal(R"({"schema_version": 9})").starts_with("s.json: /schema_version: is 9"));
-  CHECK(refusal(spec_with(R"(, "axes": {"seq_length": [1]})"))
-            .starts_with(
-                "s.json: /families/0/axes/seq_length: is not an axis; the axes are seq_len"));
+  CHECK(
+      refusal(spec_with(R"(, "axes": {"seq_length": [1]})"))
+          .starts_with("s.json: /families/0/axes/seq_length: is not an axis; the axes are batch"));
   CHECK(
       refusal(spec_with(R"(, "axes": {"seq_len": []})")).starts_with("s.json: /families/0/axes/"));
   CHECK(refusal(spec_with(R"(, "axes": {"seq_len": [true]})"))

@@ -63,20 +63,21 @@ constexpr std::array<std::string_view, 7> kOtherKeys{
     "train.seq_len",   "runtime.fa2_min_len_win", "runtime.fa2_min_len_cmp",
     "train.batch_size"};
 
+/// Whether an axis is a field of the problem that a config settles for all of a sweep.
+bool is_of_config(std::string_view axis) {
+  return axis == "dtype" || axis == "vocab_size" ||
+         std::ranges::any_of(kIntegerKeys,
+                             [&](const IntegerKey& key) { return key.pointer.substr(1) == axis; });
+}
+
 std::vector<std::string_view> read_keys() {
   std::vector<std::string_view> keys(kOtherKeys.begin(), kOtherKeys.end());
   for (const IntegerKey& key : kIntegerKeys) keys.push_back(key.key);
   return keys;
 }
 
-int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
-
-[[noreturn]] void refuse(const std::string& where, int line, const std::string& what) {
-  throw InputError(fmt::format("{}:{}: {}", where, line, what));
-}
-
 std::string scalar_of(const YAML::Node& node, const std::string& what, const std::string& where) {
-  if (!node.IsScalar()) refuse(where, line_of(node), what + ": expected a single value");
+  if (!node.IsScalar()) refuse_line(where, line_of(node), what + ": expected a single value");
   return node.Scalar();
 }
 
@@ -87,7 +88,8 @@ class EntryReader {
       : where_(where), ignore_unknown_(ignore_unknown), training_(training) {}
 
   void read(const YAML::Node& root) {
-    if (!root.IsMap()) refuse(where_, 1, "expected sections such as 'model:' with keys below them");
+    if (!root.IsMap())
+      refuse_line(where_, 1, "expected sections such as 'model:' with keys below them");
     for (const auto& section : root) {
       const std::string name = visible(scalar_of(section.first, "a section", where_));
       const int line = line_of(section.first);
@@ -96,7 +98,7 @@ class EntryReader {
         continue;
       }
       if (!section.second.IsMap() && !section.second.IsNull())
-        refuse(where_, line, name + ": expected keys with values below it");
+        refuse_line(where_, line, name + ": expected keys with values below it");
       read_section(name, section.second);
     }
   }
@@ -130,12 +132,8 @@ class EntryReader {
         leave_out(key, line);
         continue;
       }
-      const auto [entry, is_new] =
-          entries_.try_emplace(key, Entry{scalar_of(item.second, key, where_), line});
-      if (!is_new)
-        refuse(
-            where_, line,
-            fmt::format("{} appears twice (first in line {}); keep one", key, entry->second.line));
+      add_key(lines_, key, line, where_);
+      entries_.emplace(key, Entry{scalar_of(item.second, key, where_), line});
     }
   }
 
@@ -146,7 +144,7 @@ class EntryReader {
     } else if (ignore_unknown_) {
       unknown_.push_back(key);
     } else {
-      refuse(where_, line, unknown_key(key, read_keys_));
+      refuse_line(where_, line, unknown_key(key, read_keys_));
     }
   }
 
@@ -154,6 +152,7 @@ class EntryReader {
   bool ignore_unknown_, training_;
   const std::vector<std::string_view> read_keys_ = read_keys();
   Entries entries_;
+  std::map<std::string, int> lines_;
   std::vector<std::string> inert_, unknown_;
 };
 
@@ -161,7 +160,8 @@ std::int64_t integer_of(const std::string& key, const Entry& entry, const std::s
   std::int64_t value = 0;
   if (YAML::convert<std::int64_t>::decode(YAML::Node(entry.text), value)) return value;
   if (const auto count = parse_count(entry.text)) return *count;  // 8k, as on the command line
-  refuse(where, entry.line, fmt::format("{}: '{}' is not an integer", key, visible(entry.text)));
+  refuse_line(where, entry.line,
+              fmt::format("{}: '{}' is not an integer", key, visible(entry.text)));
 }
 
 Dtype precision_of(const Entry& entry, const std::string& where) {
@@ -173,10 +173,10 @@ Dtype precision_of(const Entry& entry, const std::string& where) {
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   const auto found = names.find(lower);
   if (found == names.end())
-    refuse(where, entry.line,
-           fmt::format("runtime.precision: '{}' is unknown; use fp32, bf16 or "
-                       "fp16",
-                       visible(entry.text)));
+    refuse_line(where, entry.line,
+                fmt::format("runtime.precision: '{}' is unknown; use fp32, bf16 or "
+                            "fp16",
+                            visible(entry.text)));
   return found->second;
 }
 
@@ -186,12 +186,12 @@ Dtype precision_of(const Entry& entry, const std::string& where) {
   for (const IntegerKey& key : kIntegerKeys) {
     const auto entry = entries.find(std::string(key.key));
     if (entry != entries.end() && violation.rfind(std::string(key.pointer) + ":", 0) == 0)
-      refuse(where, entry->second.line,
-             fmt::format("{}{}", key.key, violation.substr(key.pointer.size())));
+      refuse_line(where, entry->second.line,
+                  fmt::format("{}{}", key.key, violation.substr(key.pointer.size())));
   }
   if (const auto e = entries.find("train.seq_len");
       e != entries.end() && violation.rfind("/seq_lens", 0) == 0)
-    refuse(where, e->second.line, "train.seq_len" + violation.substr(violation.find(':')));
+    refuse_line(where, e->second.line, "train.seq_len" + violation.substr(violation.find(':')));
   throw InputError(fmt::format("{}: {}", where, violation));
 }
 
@@ -202,8 +202,9 @@ void read_lengths(UserConfig& config, const Entries& entries, const std::string&
   if (const auto e = entries.find("train.batch_size"); e != entries.end()) {
     batch = integer_of(e->first, e->second, where);
     if (batch < 1 || batch > kMaxProblemBatch)
-      refuse(where, e->second.line,
-             fmt::format("train.batch_size: {} is outside of 1 to {}", batch, kMaxProblemBatch));
+      refuse_line(
+          where, e->second.line,
+          fmt::format("train.batch_size: {} is outside of 1 to {}", batch, kMaxProblemBatch));
   }
   config.problem.seq_lens.assign(static_cast<std::size_t>(batch), seq_len);
   config.problem.context_lens.assign(static_cast<std::size_t>(batch), 0);
@@ -215,9 +216,9 @@ constexpr std::string_view kMeanPooling = "avg";  // the users' word for it
 void require_mean_pooling(const Entries& entries, const std::string& where) {
   const auto e = entries.find("nsa.phi");
   if (e == entries.end() || e->second.text == kMeanPooling) return;
-  refuse(where, e->second.line,
-         fmt::format("nsa.phi: '{}' is another model; only {} is computed here",
-                     visible(e->second.text), kMeanPooling));
+  refuse_line(where, e->second.line,
+              fmt::format("nsa.phi: '{}' is another model; only {} is computed here",
+                          visible(e->second.text), kMeanPooling));
 }
 
 /// As the users' training script copies them into its environment.
@@ -230,8 +231,9 @@ std::vector<ConfigSwitch> switches_of(const Entries& entries, const std::string&
   if (const auto e = entries.find("runtime.fa2_enabled"); e != entries.end()) {
     bool on = false;
     if (!YAML::convert<bool>::decode(YAML::Node(e->second.text), on))
-      refuse(where, e->second.line,
-             fmt::format("{}: '{}' is neither true nor false", e->first, visible(e->second.text)));
+      refuse_line(
+          where, e->second.line,
+          fmt::format("{}: '{}' is neither true nor false", e->first, visible(e->second.text)));
     add(e->first, e->second, "NSA_USE_FA2", on ? "1" : "0");
   }
   for (const auto& [key, name] : {std::pair{"runtime.fa2_min_len_win", "NSA_FA2_MIN_LEN_WIN"},
@@ -280,9 +282,6 @@ std::string misspelt_key(std::string_view key) {
 }
 
 SweepSpec with_user_config(SweepSpec spec, const UserConfig& config) {
-  constexpr std::array<std::string_view, 13> kShapeAxes{
-      "q_heads",   "kv_heads", "head_dim_k", "head_dim_v", "cmp_block", "cmp_stride", "sel_block",
-      "sel_count", "window",   "dtype",      "model_dim",  "layers",    "vocab_size"};
   for (ProblemFamily& family : spec.families) {
     Problem& base = family.base;
     const Problem& from = config.problem;
@@ -298,9 +297,7 @@ SweepSpec with_user_config(SweepSpec spec, const UserConfig& config) {
         std::ranges::any_of(family.axes, [](const auto& axis) { return axis.first == "batch"; });
     if (base.phase == Phase::prefill && !own_batch)
       set_axis(base, "batch", std::to_string(from.batch()));
-    std::erase_if(family.axes, [&](const auto& axis) {
-      return std::find(kShapeAxes.begin(), kShapeAxes.end(), axis.first) != kShapeAxes.end();
-    });
+    std::erase_if(family.axes, [](const auto& axis) { return is_of_config(axis.first); });
   }
   return spec;
 }

@@ -17,10 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 1u << 20;
 
-[[noreturn]] void refuse(const std::string& where, std::int64_t line, const std::string& what) {
-  throw InputError(fmt::format("{}:{}: {}", where, line, what));
-}
-
 /// Whether a line, counted from 0, begins with a tab: the library has other names for that.
 bool tab_indents(const std::string& text, int line) {
   std::istringstream lines(text);
@@ -73,7 +69,7 @@ void refuse_second_document(const std::string& text, const std::string& where) {
   YAML::Parser parser(stream);
   DocumentStarts starts;
   for (int documents = 0; parser.HandleNextDocument(starts); ++documents)
-    if (documents == 1) refuse(where, starts.line, "a second document begins here; keep one");
+    if (documents == 1) refuse_line(where, starts.line, "a second document begins here; keep one");
 }
 
 /// Puts what "<<: *name" stands for in its place, as YAML 1.1 has it and the library does not.
@@ -105,13 +101,13 @@ class Merger {
 
   void count(const YAML::Node& node) {
     if (++nodes_ > max_nodes_)
-      refuse(where_, node.Mark().line + 1,
-             fmt::format("aliases stand for more than {} values; write them out", max_nodes_));
+      refuse_line(where_, line_of(node),
+                  fmt::format("aliases stand for more than {} values; write them out", max_nodes_));
   }
 
   /// The keys of `map` that `node` has not: its own win, then those of the first map of a list.
   void add(YAML::Node& node, const YAML::Node& map) {
-    if (!map.IsMap()) refuse(where_, map.Mark().line + 1, "'<<' takes a map or a list of maps");
+    if (!map.IsMap()) refuse_line(where_, line_of(map), "'<<' takes a map or a list of maps");
     if (map.is(node)) return;
     std::set<std::string> own;
     for (const auto& item : node) {
@@ -132,14 +128,28 @@ class Merger {
 
 }  // namespace
 
+int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
+
+void refuse_line(const std::string& where, std::int64_t line, const std::string& what) {
+  throw InputError(fmt::format("{}:{}: {}", where, line, what));
+}
+
+void add_key(std::map<std::string, int>& lines, const std::string& key, int line,
+             const std::string& where) {
+  const auto [at, is_new] = lines.emplace(key, line);
+  if (!is_new)
+    refuse_line(where, line,
+                fmt::format("{} appears twice (first in line {}); keep one", key, at->second));
+}
+
 YAML::Node load_yaml(std::string_view text, const std::string& where) {
   if (text.size() > kMaxBytes)
     throw InputError(fmt::format("{}: larger than 1 MiB; that is not a model config", where));
   // The library takes a NUL for the end, so what follows it would go unseen.
   if (const auto nul = text.find('\0'); nul != std::string_view::npos)
-    refuse(where,
-           1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n'),
-           "has a NUL character; YAML is text");
+    refuse_line(where,
+                1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(nul), '\n'),
+                "has a NUL character; YAML is text");
   const std::string copy(text);
   try {
     refuse_second_document(copy, where);
@@ -149,8 +159,8 @@ YAML::Node load_yaml(std::string_view text, const std::string& where) {
     return document;
   } catch (const YAML::Exception& error) {
     const bool tab = tab_indents(copy, error.mark.line);
-    refuse(where, error.mark.line + 1,
-           "not valid YAML: " + (tab ? "a tab indents; use blanks" : visible(error.msg)));
+    refuse_line(where, error.mark.line + 1,
+                "not valid YAML: " + (tab ? "a tab indents; use blanks" : visible(error.msg)));
   }
 }
 

@@ -18,12 +18,6 @@ struct Edit {
   std::string value;
 };
 
-[[noreturn]] void refuse(const std::string& where, int line, const std::string& what) {
-  throw InputError(fmt::format("{}:{}: {}", where, line, what));
-}
-
-int line_of(const YAML::Node& node) { return node.Mark().line + 1; }
-
 /// Where the text of a scalar ends that begins at `at`: a quoted one after its closing quote, a
 /// plain one before a comment or the end of the line or of a flow collection.
 std::size_t scalar_end(std::string_view text, std::size_t at, bool in_flow) {
@@ -56,7 +50,8 @@ class Patch {
   Patch(std::string_view text, const std::string& where)
       : text_(text), where_(where), root_(read(text, where)) {
     if (root_.IsDefined() && !root_.IsNull() && !root_.IsMap())
-      refuse(where, line_of(root_), "expected sections such as 'runtime:' with keys below them");
+      refuse_line(where, line_of(root_),
+                  "expected sections such as 'runtime:' with keys below them");
     refuse_repeats(root_);
   }
 
@@ -66,7 +61,7 @@ class Patch {
       return missing_[section_name].push_back(key + ": " + value);
     const bool no_keys = section.IsNull() && (after(name) == '\n' || after(name) == '#');
     if (after(name) == '*' || !(section.IsMap() || no_keys))
-      refuse(where_, line_of(name), section_name + ": expected keys with values below it");
+      refuse_line(where_, line_of(name), section_name + ": expected keys with values below it");
     if (section.IsMap()) refuse_repeats(section);
     const auto [own, old] =
         section.IsMap() ? find_key(section, key) : std::pair<YAML::Node, YAML::Node>();
@@ -107,18 +102,14 @@ class Patch {
     if (!map.IsMap()) return;
     std::map<std::string, int> lines;
     for (const auto& item : map) {
-      if (!item.first.IsScalar()) continue;
-      const auto [at, is_new] = lines.emplace(item.first.Scalar(), line_of(item.first));
-      if (!is_new)
-        refuse(where_, line_of(item.first),
-               fmt::format("{} appears twice (first in line {}); keep one", at->first, at->second));
+      if (item.first.IsScalar()) add_key(lines, item.first.Scalar(), line_of(item.first), where_);
     }
   }
 
   void replace(const YAML::Node& section, const YAML::Node& key, const YAML::Node& old,
                const std::string& value) {
     if (!old.IsScalar() && !old.IsNull())
-      refuse(where_, line_of(key), key.Scalar() + ": expected a single value");
+      refuse_line(where_, line_of(key), key.Scalar() + ": expected a single value");
     const bool in_flow = section.Style() == YAML::EmitterStyle::Flow;
     const std::size_t after_key = text_.find(':', static_cast<std::size_t>(key.Mark().pos));
     std::size_t at = text_.find_first_not_of(" \t", after_key + 1);
@@ -126,10 +117,8 @@ class Patch {
       return edits_.push_back({after_key + 1, 0, " " + value});
     if (text_[at] == '&' || text_[at] == '*' || text_[at] == '!' || text_[at] == '|' ||
         text_[at] == '>')
-      refuse(where_, line_of(key),
-             key.Scalar() +
-                 ": has an anchor, alias, tag or block; write the "
-                 "value itself");
+      refuse_line(where_, line_of(key),
+                  key.Scalar() + ": has an anchor, alias, tag or block; write the value itself");
     edits_.push_back({at, scalar_end(text_, at, in_flow) - at, value});
   }
 

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/fields/axes.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/tuner/count_text.hpp"
 #include "nsa/tuner/plan.hpp"
@@ -123,9 +124,9 @@ std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_v
   if (equals == std::string_view::npos || equals == 0)
     throw InputError(fmt::format("--axis {}: write it as name=value,value", text));
   AxisValues axis{std::string(text.substr(0, equals)), {}};
-  if (!contains(axis_names(), axis.first))
+  if (!contains(fields::axis_names(), axis.first))
     throw InputError(fmt::format("--axis {}: unknown axis; use one of: {}", axis.first,
-                                 fmt::join(axis_names(), ", ")));
+                                 fmt::join(fields::axis_names(), ", ")));
   std::istringstream values{std::string(text.substr(equals + 1)) + ","};
   for (std::string value; std::getline(values, value, ',');) {
     const auto count = parse_count(value);

@@ -2,28 +2,22 @@
 #include "nsa/schemas/sweep_spec.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include "json/older_documents.hpp"
 #include "json/versions.hpp"
+#include "nsa/schemas/fields/axes.hpp"
 #include "nsa/schemas/fields/json.hpp"
 
 namespace nsa {
 namespace {
 
-/// Fields of a problem that one value can replace (the two lists and the
-/// selection have their own words), then the words of sweep_spec.hpp.
-constexpr std::array<std::string_view, 20> kAxes{
-    "seq_len",   "context_len", "batch",      "overlap",    "pattern",   "direction",  "phase",
-    "q_heads",   "kv_heads",    "head_dim_k", "head_dim_v", "cmp_block", "cmp_stride", "sel_block",
-    "sel_count", "window",      "dtype",      "model_dim",  "layers",    "vocab_size"};
-
 void check_axes(const ProblemFamily& family, const std::string& pointer) {
+  const std::vector<std::string> axes = fields::axis_names();
   for (const auto& [name, values] : family.axes) {
     const std::string here = pointer + "/axes/" + fields::pointer_token(name);
-    if (std::find(kAxes.begin(), kAxes.end(), name) == kAxes.end()) {
+    if (std::find(axes.begin(), axes.end(), name) == axes.end()) {
       std::string known;
-      for (const auto axis : kAxes) known += (known.empty() ? "" : ", ") + std::string(axis);
+      for (const std::string& axis : axes) known += (known.empty() ? "" : ", ") + axis;
       throw InputError(here + ": is not an axis; the axes are " + known);
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -59,6 +53,14 @@ void check_policy(const MeasurePolicy& policy) {
 }
 
 }  // namespace
+
+std::vector<std::string> fields::axis_names() {
+  std::vector<std::string> names{std::string(kBatchAxis)};
+  const Problem problem;
+  each_axis(problem, [&](std::string_view name, const auto&) { names.emplace_back(name); });
+  std::ranges::sort(names);
+  return names;
+}
 
 SweepSpec parse_sweep_spec(std::string_view text, const std::string& where) {
   Json document = parse_json(text, where);
