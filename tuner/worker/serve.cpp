@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <optional>
@@ -119,9 +120,15 @@ void keep_freed_memory() {
 #endif
 }
 
+/// A CUDA context has eight queues for launches unless told otherwise, and takes most of its time
+/// to make them and to end them. Our launches use two streams at most; `nsatune run`, which is one
+/// process and starts once, keeps the driver's number. Before the first call of CUDA.
+void make_few_queues() { setenv("CUDA_DEVICE_MAX_CONNECTIONS", "2", 0); }
+
 int serve_stdio(const std::string& device, const ServeOptions& options) {
   install_beacon();
   keep_freed_memory();
+  make_few_queues();
   set_beacon("starting");
   const int protocol = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (protocol < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
