@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <vector>
@@ -170,6 +171,37 @@ std::string reserves_text(const Reserves& r) {
   return text.empty() ? "" : "reserves:" + text + "\n";
 }
 
+/// What is said of the variants whose names begin it, or what stands alone.
+struct Reason {
+  std::vector<std::string_view> names;
+  std::string_view what;
+};
+
+/// Reasons that routing has joined, each once: those that differ only in the variant's name, their
+/// first word, become one.
+std::string said_once(std::string_view reasons) {
+  constexpr std::string_view kNext = "; ";
+  std::vector<Reason> found;
+  while (!reasons.empty()) {
+    const std::string_view piece = reasons.substr(0, reasons.find(kNext));
+    reasons.remove_prefix(std::min(piece.size() + kNext.size(), reasons.size()));
+    const std::size_t space = std::min(piece.find(' '), piece.size());
+    const std::string_view name = piece.substr(0, space), what = piece.substr(space);
+    const auto same = std::ranges::find(found, what, &Reason::what);
+    if (same == found.end())
+      found.push_back({{name}, what});
+    else if (std::ranges::find(same->names, name) == same->names.end())
+      same->names.push_back(name);
+  }
+  std::string text;
+  for (const Reason& reason : found) {
+    if (!text.empty()) text += kNext;
+    text += fmt::format("{}{}{}", fmt::join(reason.names, ", "), reason.names.size() > 1 ? ":" : "",
+                        reason.what);
+  }
+  return text;
+}
+
 }  // namespace
 
 ExplainReport with_origins(ExplainReport report, const ConfigOrigins& origins) {
@@ -184,6 +216,15 @@ ExplainReport with_origins(ExplainReport report, const ConfigOrigins& origins) {
       rest.remove_prefix(end);
     }
     e.why = why + std::string(rest);
+  }
+  return report;
+}
+
+ExplainReport with_reasons_once(ExplainReport report) {
+  constexpr std::string_view kNone = "no variant runs this: ";
+  for (Explanation& e : report.decisions) {
+    if (e.why.starts_with(kNone))
+      e.why = std::string(kNone) + said_once(std::string_view(e.why).substr(kNone.size()));
   }
   return report;
 }

@@ -121,6 +121,40 @@ TEST_CASE("explain reads an env file and not the environment, and says what runs
   CHECK(text.out.find("in nsa-vibe") != std::string::npos);
 }
 
+TEST_CASE("explain names the variable that decides in the other program, and warns once", "[cli]") {
+  Folder& folder = swept();
+  folder.write("own.env",
+               "NSA_USE_FA2=1\nNSA_FA2_MIN_LEN_WIN=-1\nNSA_FA2_MIN_LEN_CMP=4096\n"
+               "NSA_ALLOW_SLIDING_FA2=1\nNSA_PREFILL_BATCHED=1\nNSA_NO_SUCH=1\n");
+  const auto why = [&](const std::string& flags) {
+    const Json seen = json_of(nsatune(folder,
+                                      "explain --no-thresholds --env-file own.env --for "
+                                      "nsa-vibe --json " +
+                                          flags),
+                              "explain");
+    std::map<std::string, std::string> by_stage;
+    for (const Json& stage : seen["project"]["stages"]) by_stage[stage["stage"]] = stage["why"];
+    return by_stage;
+  };
+  auto said = why("--dtype bf16 --seq-len 2048");
+  CHECK(said["attend_window"] == "NSA_FA2_MIN_LEN_WIN=-1");
+  CHECK(said["attend_compressed"] == "NSA_FA2_MIN_LEN_CMP=4096; the length here is 127");
+  folder.write("own.env",
+               "NSA_USE_FA2=1\nNSA_ALLOW_SLIDING_FA2=1\nNSA_PREFILL_BATCHED=1\n"
+               "NSA_NO_SUCH=1\n");
+  said = why("--dtype fp32 --seq-len 2048");
+  CHECK(said["attend_window"] == "its FlashAttention-2 takes bf16 and fp16 only");
+  CHECK(why("--dtype bf16 --seq-len 8")["attend_window"] ==
+        "NSA_FA2_MIN_LEN_WIN=16 (default); the length here is 8");
+  for (const char* quiet : {"", " -q"}) {
+    const Result text =
+        nsatune(folder, std::string("explain --no-thresholds --env-file own.env") + quiet);
+    const std::string all = text.out + text.err;
+    CHECK(all.find("warning: NSA_NO_SUCH") != std::string::npos);
+    CHECK(all.find("warning: NSA_NO_SUCH") == all.rfind("warning: NSA_NO_SUCH"));
+  }
+}
+
 TEST_CASE("a patched YAML differs in the values of its keys only", "[cli]") {
   Folder& folder = swept();
   folder.write("gpu.yaml", kYaml);

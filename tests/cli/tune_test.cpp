@@ -135,4 +135,58 @@ TEST_CASE("a workload that is none is one line with its place", "[cli]") {
   }
 }
 
+TEST_CASE("an output that cannot be is refused before anything is decided, - is stdout", "[cli]") {
+  const Folder folder;
+  {
+    store::Store db = store::Store::open(folder.file("results.sqlite"));
+    add_rows(db, "board-1", {{"masked", 1000}, {"kv_expanded", 1200}});
+  }
+  for (const char* out : {"no/such/t.json", "results.sqlite"}) {
+    const Result refused = nsatune(folder, std::string("tune -o ") + out);
+    INFO(refused.err);
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.starts_with(std::string("nsatune: ") + out + ": "));
+  }
+  const Result printed = nsatune(folder, "tune -o -");
+  INFO(printed.err);
+  REQUIRE(printed.exit_code == 0);
+  folder.write("t.json", printed.out);
+  CHECK(load_thresholds(folder.file("t.json")).classes.size() == 1);
+  CHECK_FALSE(std::filesystem::exists(folder.file("-")));
+}
+
+TEST_CASE("a device without rows is answered with those that have some", "[cli]") {
+  const Folder folder;
+  {
+    store::Store db = store::Store::open(folder.file("results.sqlite"));
+    add_run(db, "board-1", "1.0");
+  }
+  const Result result = nsatune(folder, "tune -o t.json --device cuda:7");
+  CHECK(result.exit_code == 2);
+  CHECK(result.err.find("no measurements of cuda:7; there are some of ") != std::string::npos);
+  CHECK(result.err.find(" (Some CPU)") != std::string::npos);
+}
+
+TEST_CASE("a document of another kind is named where a thresholds file or a spec is expected",
+          "[cli]") {
+  const Folder folder;
+  folder.write("spec.json", nsatune(folder, "sweep quick --print-spec").out);
+  { store::Store::open(folder.file("results.sqlite")); }
+  const std::string shipped = " '" NSA_SOURCE_DIR "/kernels/tuned/nvidia_h200.json'";
+  const auto refused = [&](const std::string& command, const std::string& what) {
+    const Result result = nsatune(folder, command);
+    INFO(command << ": " << result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.err.find(what) != std::string::npos);
+  };
+  refused("sweep" + shipped, "is a thresholds file; a sweep spec is expected");
+  const std::string no_table =
+      "spec.json: is a sweep spec, for nsatune sweep; a thresholds file is ";
+  refused("verify spec.json", no_table);
+  refused("explain spec.json", no_table);
+  refused("tune --from spec.json --emit env --for nsa-vibe -o x.env", no_table);
+  refused("export header --thresholds spec.json", no_table);
+  refused("verify results.sqlite", "results.sqlite: is a SQLite database");
+}
+
 }  // namespace nsa::test

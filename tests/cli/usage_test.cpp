@@ -25,6 +25,9 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("swep", "did you mean sweep?");
   check_refused("db inof", "did you mean info?");
   check_refused("sweep nonsense", "nonsense");
+  check_refused("sweep quick extra", "unexpected argument 'extra' (nsatune help sweep lists");
+  check_refused("tune a.sqlite -o t.json", "'a.sqlite'; a database comes after --db");
+  check_refused("export rows.csv", "; a file to write comes after -o");
   check_refused("sweep missing.json", "missing.json");
   check_refused("sweep --axis colour=blue", "colour");
   check_refused("sweep --budget yesterday", "yesterday");

@@ -194,6 +194,93 @@ TEST_CASE("a choice that the worker refuses now between its measured lengths is 
   CHECK(json_of(result, "verify_result")["failures"] >= 1);
 }
 
+namespace {
+
+/// t.json of a folder with its ranges from `first` on undecided, as a noisy sweep leaves them.
+void leave_undecided(const Folder& folder, std::size_t first) {
+  Json table = parse_json(read_text_file(folder.file("t.json")), "t.json");
+  Json& ranges = table["classes"][0]["decisions"][0]["ranges"];
+  REQUIRE(ranges.size() >= 2);
+  for (std::size_t r = first; r < ranges.size(); ++r) {
+    ranges[r]["basis"] = "undecided";
+    ranges[r]["evidence"]["why"] = "noise hides which is best";
+  }
+  folder.write("t.json", table.dump());
+}
+
+}  // namespace
+
+TEST_CASE("an undecided range states nothing: it is left out, and said to be", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  leave_undecided(folder, 1);
+  const ThresholdTable table = load_thresholds(folder.file("t.json"));
+  const std::int64_t from = table.classes[0].decisions[0].ranges[1].from;
+  const auto left = std::ssize(table.classes[0].decisions[0].ranges) - 1;
+  folder.write("now.json", world(3, 900));  // what runs there now loses
+  const Json document = json_of(verified(folder), "verify_result");
+  CHECK(document["undecided"] == left);
+  CHECK(document["decided"] > 0);
+  CHECK(document["reasons"].empty());
+  for (const Json& trial : document["trials"]) CHECK(trial["at"] < from);
+  const Result text = nsatune(
+      folder, "verify t.json --db b.sqlite --worker '" NSATUNE_PROGRAM " worker-sim now.json'",
+      "NSATUNE_LOCK_DIR=" + folder.path().string());
+  INFO(text.out);
+  CHECK(text.out.find("; " + std::to_string(left) + " undecided range") != std::string::npos);
+
+  leave_undecided(folder, 0);
+  const Result nothing = nsatune(
+      folder, "verify t.json --db b.sqlite --worker '" NSATUNE_PROGRAM " worker-sim now.json'",
+      "NSATUNE_LOCK_DIR=" + folder.path().string());
+  INFO(nothing.out);
+  CHECK(nothing.exit_code == 3);
+  CHECK(nothing.out.find("no place in its ranges was judged") != std::string::npos);
+  CHECK(nothing.out.find("all its ranges are undecided") != std::string::npos);
+  CHECK(nothing.out.find("0.00 %") == std::string::npos);
+}
+
+TEST_CASE("a budget is spent on each range first, and beyond them last", "[cli]") {
+  const Folder folder;
+  tune_in(folder);
+  const Decision decision = load_thresholds(folder.file("t.json")).classes.at(0).decisions.at(0);
+  folder.write("now.json", world(2, 250));
+  const Json plan = json_of(verified(folder, "--dry-run"), "sweep_plan");
+  const auto range_of = [&](const Json& contest) {
+    const std::int64_t at = contest["problem"]["seq_lens"][0];
+    for (std::size_t r = 0; r < decision.ranges.size(); ++r) {
+      const ThresholdRange& range = decision.ranges[r];
+      if (range.from <= at && (!range.to || at < *range.to)) return static_cast<int>(r);
+    }
+    return -1;
+  };
+  std::vector<int> places;
+  for (const Json& contest : plan["contests"]) places.push_back(range_of(contest));
+  REQUIRE(places.size() > 3);
+  CHECK(places[0] >= 0);
+  CHECK(places[1] >= 0);
+  CHECK(places[0] != places[1]);
+  CHECK(std::ranges::is_sorted(places, {}, [](int range) { return range < 0; }));
+}
+
+TEST_CASE("a file of another device is exit 4, whatever the device", "[cli]") {
+  const Folder folder;
+  Json table = parse_json(read_text_file(NSA_SOURCE_DIR "/kernels/tuned/nvidia_h200.json"), "h200");
+  folder.write("gpu.json", table.dump());
+  table["device"] = {{"id", "cpu"},
+                     {"uuid", "cpu-other"},
+                     {"name", "Another CPU"},
+                     {"backend", "cpu"},
+                     {"memory_bytes", 1 << 30}};
+  folder.write("cpu.json", table.dump());
+  for (const char* arguments : {"verify cpu.json", "verify gpu.json --device cpu"}) {
+    const Result result = nsatune(folder, arguments);
+    INFO(arguments << ": " << result.err);
+    CHECK(result.exit_code == 4);
+    CHECK(result.err.find("verify it where it is used") != std::string::npos);
+  }
+}
+
 TEST_CASE("what cannot be verified here is one line and an exit code", "[cli]") {
   const Folder folder;
   tune_in(folder);

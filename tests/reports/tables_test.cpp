@@ -107,6 +107,19 @@ TEST_CASE("explain says what runs, why, and what an override costs", "[reports]"
   CHECK_GOLDEN("explain.txt", explain_text(explained(), {}));
 }
 
+TEST_CASE("a reason that several variants share is said once", "[reports]") {
+  ExplainReport report = explained();
+  report.decisions[0].why =
+      "no variant runs this: batched stores bf16, not fp64; dense stores bf16, not fp64; layers "
+      "start empty; `run` times steps; layers start empty; `run` times steps";
+  const std::string tuned = report.decisions[1].why;
+  report = with_reasons_once(std::move(report));
+  CHECK(report.decisions[0].why ==
+        "no variant runs this: batched, dense: stores bf16, not fp64; layers start empty; `run` "
+        "times steps");
+  CHECK(report.decisions[1].why == tuned);
+}
+
 TEST_CASE("what was not tuned is not called so where something replaces it", "[reports]") {
   ExplainReport report = explained();
   CHECK(explain_text(report, {}).find("replaces the tuned ranges") != std::string::npos);

@@ -234,6 +234,36 @@ TEST_CASE("a database that another program keeps locked costs the timeout, then 
   CHECK(store.add(test::some_measurement(run_id, 100)));
 }
 
+TEST_CASE("who waits for a locked database is asked, and may give up", "[store]") {
+  const test::TempFolder folder;
+  const std::string path = folder.file("a.sqlite");
+  make_database(path);
+  double longest_s = 0;
+  bool keep_waiting = true;
+  store::OpenOptions options;
+  options.keep_waiting = [&](double waited_s) {
+    longest_s = std::max(longest_s, waited_s);
+    return keep_waiting && waited_s < 0.2;
+  };
+  SQLite::Database other(path, SQLite::OPEN_READWRITE);
+  const auto refused = [&](const std::function<void()>& action) {
+    return test::message_of<EnvironmentError>(action).find("locked") != std::string::npos;
+  };
+  {
+    Store store = Store::open(path, options);
+    const std::string run_id = store.runs().at(0).id;
+    other.exec("BEGIN IMMEDIATE");
+    CHECK(refused([&] { store.add(test::some_measurement(run_id, 100)); }));
+    CHECK(longest_s >= 0.2);
+    other.exec("COMMIT");
+  }
+  // Without a WAL a holder keeps readers out, too: already the opening waits.
+  other.exec("PRAGMA journal_mode = DELETE");
+  other.exec("BEGIN EXCLUSIVE");
+  keep_waiting = false;
+  CHECK(refused([&] { Store::open(path, options); }));
+}
+
 TEST_CASE("a link or a pipe in place of the lock file is refused and not followed", "[store]") {
   const test::TempFolder folder;
   const std::string lock = folder.file("r.sqlite-lock");

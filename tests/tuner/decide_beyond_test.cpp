@@ -43,6 +43,28 @@ TEST_CASE("a variant of the lower order goes on beyond what was measured", "[dec
   CHECK(d.ranges[2].evidence.why.find("parabola of order 2") != std::string::npos);
 }
 
+TEST_CASE("why a variant goes on names each other one once, by its nearest point", "[decide]") {
+  Session s;
+  s.variants = {{"line", line()}, {"one", parabola(500)}, {"two", parabola(400)}};
+  s.noise = white(0.003, 2);
+  auto input = input_of(s, measure(s));
+  std::vector<Measurement> rows = measure(s);
+  const auto as_points = [](VariantId& of) {
+    if (of.name == "line") return;
+    of.point = {{"bq", of.name == "one" ? 16 : 64}};
+    of.name = "parabola";
+  };
+  for (Measurement& row : rows) as_points(row.variant);
+  input.rows = rows;
+  for (std::size_t i = 0; i < input.variants.size(); ++i) {
+    as_points(input.variants[i].id);
+    input.variants[i].order = nsa::WorkOrder{i == 0 ? 1.0 : 2.0, 0};
+  }
+  const std::string why = decision_of(input).ranges.back().evidence.why;
+  CHECK(why.starts_with("of order 1, at 16384: parabola.bq=16 of order 2 takes "));
+  CHECK(why.find("parabola") == why.rfind("parabola"));
+}
+
 TEST_CASE(
     "what runs beyond all lengths begins where it takes the lead, though one length proves it",
     "[decide]") {

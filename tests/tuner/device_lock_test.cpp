@@ -59,6 +59,17 @@ TEST_CASE("waiting for a lock ends with the budget", "[tuner]") {
   CHECK_FALSE(second.lock(interrupt));
 }
 
+TEST_CASE("what does not count moves the end of a budget", "[tuner]") {
+  std::atomic<double> uncounted_s = 50;  // before it began
+  const Interrupt interrupt(nullptr, 100, &uncounted_s);
+  CHECK(interrupt.left_s() < 100.01);
+  uncounted_s = uncounted_s + 1000;
+  CHECK(interrupt.left_s() > 900);
+  CHECK_FALSE(interrupt.budget_spent());
+  const Interrupt spent(nullptr, 1e-9, &uncounted_s);
+  CHECK(spent.budget_spent());
+}
+
 TEST_CASE("a lock in a folder that is not there is an error of the environment", "[tuner]") {
   const std::string said = refusal("/nowhere/at/all", "x");
   CAPTURE(said);

@@ -46,6 +46,22 @@ TEST_CASE("every value is a line of its own, and nothing else is no comment", "[
         std::vector<std::string>{"NSA_FA2_MIN_LEN_WIN=96", "NSA_USE_FA2=1"});  // no NSA_EVIL
 }
 
+TEST_CASE("what a stage loses and asks for is said in the same words wherever it is", "[emit]") {
+  Emission e = some({});
+  EmittedStage& stage = e.stages.emplace_back();
+  stage.runs = "masked";
+  CHECK(loss_text(stage).empty());
+  CHECK(caution_text(stage).empty());
+  stage.exact = false;
+  stage.loss = 0.41;
+  stage.caution = "compare the outputs";
+  CHECK(loss_text(stage).find("this loses 41.00 % against it") != std::string::npos);
+  CHECK(env_text(e).find("#   " + loss_text(stage) + "\n") != std::string::npos);
+  CHECK(env_text(e).find("#   caution: compare the outputs\n") != std::string::npos);
+  stage.loss.reset();
+  CHECK(loss_text(stage).find("does not tell what this loses") != std::string::npos);
+}
+
 TEST_CASE("an env file has names, comments and empty lines only", "[emit]") {
   CHECK(parse_env_file("# a\n\n  # b\nA=1\r\nB=\nC=x=y", "e") ==
         std::vector<std::string>{"A=1", "B=", "C=x=y"});

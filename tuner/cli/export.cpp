@@ -1,9 +1,17 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <set>
+#include <utility>
 
+#include "files/read_document.hpp"
 #include "nsa/exchange/exchange.hpp"
+#include "nsa/kernels/catalog.hpp"
 #include "nsa/reports/export.hpp"
+#include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
 #include "version.hpp"
@@ -27,6 +35,42 @@ store::Query query_of(const store::Store& db, const ExportOptions& o) {
   return query;
 }
 
+/// Whether rows have that name somewhere: one of ours, or of somebody else's worker.
+void require_known(const char* flag, const std::string& word, const std::set<std::string>& names) {
+  if (names.contains(word)) return;
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  throw InputError(fmt::format("{} {}: no row has it, and no variant of this program{}", flag, word,
+                               did_you_mean(word, known)));
+}
+
+/// InputError where nothing can have what was asked for; else one line that says that no row does.
+void explain_nothing(const Settings& settings, const store::Store& db, const ExportOptions& o) {
+  std::set<std::string> stages, variants;
+  for (const Variant& row : catalog()) {
+    stages.insert(stages_text(row.stages));
+    variants.emplace(row.name);
+  }
+  for (std::size_t i = 0; i < kStageCount; ++i) stages.emplace(to_string(static_cast<Stage>(i)));
+  db.for_each_measurement({.by_time = false}, [&](const Measurement& row) {
+    stages.insert(fmt::format("{}", fmt::join(row.variant.stages, "+")));
+    variants.insert(row.variant.name);
+  });
+  if (o.stage) require_known("--stage", *o.stage, stages);
+  if (o.variant) require_known("--variant", *o.variant, variants);
+  std::string of;
+  if (o.run_id) of += " of run " + *o.run_id;
+  if (o.stage) of += " of stage " + *o.stage;
+  if (o.variant) of += " of variant " + *o.variant;
+  say(settings, fmt::format("note: {} has no row{}", settings.db_path(), of));
+}
+
+std::vector<Measurement> rows_of(const Settings& settings, const store::Store& db,
+                                 const store::Query& query, const ExportOptions& o) {
+  std::vector<Measurement> rows = db.measurements(query);
+  if (rows.empty()) explain_nothing(settings, db, o);
+  return rows;
+}
+
 /// The runs of the rows; where all rows of a run are meant, also those without any.
 std::vector<Run> runs_of(const store::Store& db, const store::Query& query,
                          const std::vector<Measurement>& rows) {
@@ -42,10 +86,10 @@ std::vector<Run> runs_of(const store::Store& db, const store::Query& query,
 }
 
 /// Rows with their samples, the devices that they name, and their runs.
-exchange::Results results_of(const store::Store& db, store::Query query) {
-  query.with_samples = true;
+exchange::Results results_of(const store::Store& db, const store::Query& query,
+                             std::vector<Measurement> rows) {
   exchange::Results results;
-  results.rows = db.measurements(query);
+  results.rows = std::move(rows);
   std::set<std::string> named;
   for (const Measurement& row : results.rows) {
     for (const Placed& placed : row.placement) named.insert(placed.device_uuid);
@@ -59,8 +103,8 @@ exchange::Results results_of(const store::Store& db, store::Query query) {
   return results;
 }
 
-Json json_export(const store::Store& db, const store::Query& query) {
-  const std::vector<Measurement> rows = db.measurements(query);
+Json json_export(const store::Store& db, const store::Query& query,
+                 const std::vector<Measurement>& rows) {
   const std::vector<Run> runs = runs_of(db, query, rows);
   Json document = reports::measurements_json(rows, runs, version_text());
   Json results = Json::array(), libraries = Json::array();
@@ -73,25 +117,48 @@ Json json_export(const store::Store& db, const store::Query& query) {
   return document;
 }
 
+/// What can be written.
+std::vector<std::string> format_names() {
+  std::vector<std::string> names{"header"};
+  for (const exchange::Format& format : exchange::formats()) {
+    if (format.write) names.emplace_back(format.name);
+  }
+  return names;
+}
+
+/// Before a database is looked for.
+void require_format(const std::string& name) {
+  const std::vector<std::string> all = format_names();
+  if (std::ranges::find(all, name) != all.end()) return;
+  for (const exchange::Format& format : exchange::formats()) {
+    if (format.name == name) throw InputError("format '" + name + "' can only be imported");
+  }
+  const std::vector<std::string_view> names(all.begin(), all.end());
+  const bool is_file = name.find_first_of("./") != name.npos;
+  throw InputError(fmt::format("export: no format '{}'; use one of {}{}", name,
+                               fmt::join(all, ", "),
+                               is_file ? "; a file to write comes after -o, a database after --db"
+                                       : did_you_mean(name, names)));
+}
+
 exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
+  if (o.format) require_format(*o.format);
   if (o.format == "header") {
     if (!o.thresholds) throw InputError("export header: name the decisions with --thresholds FILE");
-    return {exchange::thresholds_header(load_thresholds(*o.thresholds)), {}};
+    return {exchange::thresholds_header(read_thresholds(*o.thresholds)), {}};
   }
   if (o.thresholds) throw InputError("--thresholds: is for the format header");
   const auto db = store::Store::open_existing(settings.db_path());
-  const store::Query query = query_of(db, o);
-  if (o.format == "json" || (settings.json && !o.format))
-    return {json_text(json_export(db, query), 2) + "\n", {}};
-  if (!o.format || o.format == "csv") {
-    const std::vector<Measurement> rows = db.measurements(query);
-    if (o.samples) return {reports::samples_csv(rows), {}};
-    return {reports::measurements_csv(rows, runs_of(db, query, rows)), {}};
-  }
-  const exchange::Format& format = exchange::find_format(*o.format);
-  if (!format.write) throw InputError("format '" + *o.format + "' can only be imported");
+  store::Query query = query_of(db, o);
+  const bool as_json = o.format == "json" || (settings.json && !o.format);
+  const bool as_csv = !as_json && (!o.format || o.format == "csv");
+  if (!as_json && !as_csv) query.with_samples = true;
+  std::vector<Measurement> rows = rows_of(settings, db, query, o);
+  if (as_json) return {json_text(json_export(db, query, rows), 2) + "\n", {}};
+  if (as_csv && o.samples) return {reports::samples_csv(rows), {}};
+  if (as_csv) return {reports::measurements_csv(rows, runs_of(db, query, rows)), {}};
   const std::string name = o.out ? std::filesystem::path(*o.out).filename().string() : "stdout";
-  return format.write(results_of(db, query), name);
+  return exchange::find_format(*o.format).write(results_of(db, query, std::move(rows)), name);
 }
 
 /// Sidecars first: a file never names what is not there yet.
@@ -108,15 +175,8 @@ void write_bundle(const exchange::Bundle& bundle, const std::string& out) {
   write_text_file(out, bundle.text);
 }
 
-std::vector<std::string> format_names() {
-  std::vector<std::string> names{"header"};
-  for (const exchange::Format& format : exchange::formats()) {
-    if (format.write) names.emplace_back(format.name);
-  }
-  return names;
-}
-
-ExitCode run_export(const Settings& settings, const ExportOptions& o) {
+ExitCode run_export(const Settings& settings, ExportOptions o) {
+  if (o.out == kStdout) o.out.reset();
   const exchange::Bundle bundle = bundle_of(settings, o);
   if (o.out) {
     write_bundle(bundle, *o.out);
@@ -144,8 +204,8 @@ void add_export(Program& program) {
   sub->add_option("FORMAT,--format", o->format,
                   "csv (default), json, kernel_tuner, t4, nvbench, google_benchmark, tunableop, "
                   "otava, header")
-      ->check(CLI::IsMember(format_names()));
-  sub->add_option("-o,--output", o->out, "File (default: stdout)");
+      ->check(has_values(format_names()));
+  sub->add_option("-o,--output", o->out, "File (default, and -: stdout)");
   sub->add_option("--run", o->run_id, "Only this run (id or its first digits)");
   sub->add_option("--stage", o->stage, "Only this stage");
   sub->add_option("--variant", o->variant, "Only this variant");

@@ -1,11 +1,16 @@
 // Results of other programs into the database: all files are read first, then added at once.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
-#include <fmt/format.h>
-
+#include "files/database_wait.hpp"
 #include "nsa/exchange/exchange.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/trace/unpacked.hpp"
 #include "program.hpp"
@@ -52,9 +57,34 @@ exchange::Mapping mapping_of(const Settings& settings, const ImportOptions& o) {
   return mapping;
 }
 
+/// Which may be larger than a file that is read.
+bool is_database(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char head[sizeof kSqliteHead] = {};
+  file.read(head, sizeof head);
+  return file.gcount() == sizeof head && std::equal(head, head + sizeof head, kSqliteHead);
+}
+
+/// Says what a file is that is none of the format, where that is known.
+exchange::Imported read(const std::string& format_name, const exchange::Input& input) {
+  const exchange::Format& format = exchange::find_format(format_name);
+  try {
+    return format.read(input);
+  } catch (const InputError& error) {
+    const std::string said = error.what();
+    const auto found = exchange::recognise(input.text);
+    if (found ? found->format == format_name : !said.ends_with(" is missing")) throw;
+    throw InputError(fmt::format("{}; {} expects {}",
+                                 found ? input.where + ": is " + found->what : said, format_name,
+                                 format.about.substr(0, format.about.find(';'))));
+  }
+}
+
 /// Reads one file with its sidecars; every byte that was read is in the hash.
 std::vector<store::RunWithRows> runs_of(const std::string& path, const ImportOptions& o,
                                         const exchange::Mapping& mapping, ImportedFile& report) {
+  if (is_database(path))
+    throw InputError(path + ": is a results database; use it with --db, or nsatune db merge");
   const std::string text = trace::unpacked(read_text_file(path), path);
   std::string bytes = text;
   const auto sidecar = [&](const std::string& name) {
@@ -63,8 +93,7 @@ std::vector<store::RunWithRows> runs_of(const std::string& path, const ImportOpt
     bytes += content;
     return content;
   };
-  exchange::Imported imported =
-      exchange::find_format(o.format).read({path, text, sidecar, mapping});
+  exchange::Imported imported = read(o.format, {path, text, sidecar, mapping});
   report = {path, imported.rows.size(), imported.notes};
   const std::string file = std::filesystem::path(path).filename().string();
   return exchange::import_runs(std::move(imported),
@@ -93,7 +122,29 @@ void print_report(const Settings& settings, const ImportOptions& o, const store:
                             counted(added.rows, "row"), counted(added.runs, "run"), added.known));
 }
 
+std::vector<std::string> format_names() {
+  std::vector<std::string> names;
+  for (const exchange::Format& format : exchange::formats()) names.emplace_back(format.name);
+  return names;
+}
+
+void require_format(const ImportOptions& o) {
+  const std::vector<std::string> all = format_names();
+  const auto is_format = [&](const std::string& word) {
+    return std::ranges::find(all, word) != all.end();
+  };
+  if (is_format(o.format)) return;
+  const auto format = std::ranges::find_if(o.files, is_format);
+  if (format != o.files.end())
+    throw InputError(
+        fmt::format("import: the format comes before the files: import {} {}", *format, o.format));
+  const std::vector<std::string_view> names(all.begin(), all.end());
+  throw InputError(fmt::format("import: no format '{}'; use one of {}{}", o.format,
+                               fmt::join(all, ", "), did_you_mean(o.format, names)));
+}
+
 ExitCode run_import(const Settings& settings, const ImportOptions& o) {
+  require_format(o);
   const exchange::Mapping mapping = mapping_of(settings, o);
   std::vector<store::RunWithRows> runs;
   std::vector<ImportedFile> files(o.files.size());
@@ -101,16 +152,11 @@ ExitCode run_import(const Settings& settings, const ImportOptions& o) {
     for (store::RunWithRows& run : runs_of(o.files[i], o, mapping, files[i]))
       runs.push_back(std::move(run));
   }
-  auto db = store::Store::open(settings.db_path());
+  DatabaseWait wait(settings.db_path(), [&](const std::string& text) { say(settings, text); });
+  auto db = store::Store::open(settings.db_path(), wait.options());
   const store::Added added = db.add_runs(runs);
   print_report(settings, o, added, files);
   return ExitCode::good;
-}
-
-std::vector<std::string> format_names() {
-  std::vector<std::string> names;
-  for (const exchange::Format& format : exchange::formats()) names.emplace_back(format.name);
-  return names;
 }
 
 }  // namespace
@@ -133,7 +179,7 @@ void add_import(Program& program) {
                   "csv, json (what export writes), kernel_tuner, t4, nvbench, google_benchmark, "
                   "tunableop, otava, nsa_vibe")
       ->required()
-      ->check(CLI::IsMember(format_names()));
+      ->check(has_values(format_names()));
   sub->add_option("FILE", o->files, "Files of that format")->required();
   sub->add_option("--executor", o->mapping.executor,
                   "Whose implementations they are (default: as the file says, else the tool)");

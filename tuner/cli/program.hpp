@@ -52,6 +52,8 @@ std::size_t columns_out();
 std::size_t columns_err();
 /// TERM=dumb: a terminal that takes neither colours nor a line that is written over.
 bool dumb_terminal();
+/// What stands for stdout in place of a file to write.
+inline constexpr const char* kStdout = "-";
 /// One line to stderr unless --quiet.
 void say(const Settings& settings, const std::string& line);
 /// Why a command ends with exit 3, in one line to stderr. It is no note: --quiet prints it too.

@@ -19,11 +19,12 @@ struct Outdated {
   int gone = 0, stale = 0;
 };
 
-/// Of each variant that the table chooses, its ranges.
+/// Of each variant that the table chooses, its ranges. What is undecided is no choice.
 std::map<std::string, Outdated> count_outdated(const ThresholdTable& table, const HashOf& hash_of) {
   std::map<std::string, Outdated> found;
   const auto look = [&](const std::vector<ThresholdRange>& ranges, Direction direction) {
     for (const ThresholdRange& range : ranges) {
+      if (range.basis == Basis::undecided) continue;
       const auto now = hash_of(range.variant, direction);
       const bool stale =
           now && !now->empty() && !range.source_hash.empty() && *now != range.source_hash;

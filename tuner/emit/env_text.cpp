@@ -40,15 +40,8 @@ void add_stage(std::string& text, const EmittedStage& stage) {
                               to_string(stage.up_to->axis), stage.up_to->length));
   if (!stage.why.empty()) comment(text, "  " + stage.why);
   if (!stage.measured.empty()) comment(text, "  " + stage.measured);
-  if (!stage.exact && !stage.loss)
-    comment(text,
-            "  lossy: the switches cannot say the whole decision; the file does not tell what this "
-            "loses against it");
-  else if (!stage.exact)
-    comment(text, fmt::format("  lossy: the switches cannot say the whole decision; this loses "
-                              "{:.2f} % against it, the least of all settings",
-                              100 * *stage.loss));
-  if (!stage.caution.empty()) comment(text, "  caution: " + stage.caution);
+  for (const std::string& line : {loss_text(stage), caution_text(stage)})
+    if (!line.empty()) comment(text, "  " + line);
 }
 
 void add_reserve(std::string& text, const EmittedReserve& reserve) {
@@ -61,6 +54,19 @@ void add_reserve(std::string& text, const EmittedReserve& reserve) {
 }
 
 }  // namespace
+
+std::string loss_text(const EmittedStage& stage) {
+  if (stage.runs.empty() || stage.exact) return "";
+  const std::string lossy = "lossy: the switches cannot say the whole decision; ";
+  if (!stage.loss) return lossy + "the file does not tell what this loses against it";
+  return lossy + fmt::format("this loses {:.2f} % against it, the least of all settings",
+                             100 * *stage.loss);
+}
+
+std::string caution_text(const EmittedStage& stage) {
+  if (stage.runs.empty() || stage.caution.empty()) return "";
+  return "caution: " + stage.caution;
+}
 
 std::string env_text(const Emission& e) {
   std::string text = head_of(e);

@@ -53,7 +53,7 @@ class Sweep {
   Sweep(const SweepInput& input, Sink& sink, Reporter& reporter)
       : input_(input),
         reporter_(reporter),
-        interrupt_(input.stop, input.spec.budget_s),
+        interrupt_(input.stop, input.spec.budget_s, input.uncounted_s),
         kept_(sink),
         writer_(input, input.next_plan ? kept_ : sink, report_),
         turn_(input_, interrupt_, reporter, report_.breakdown, [this] { writer_.flush(); }),
@@ -270,8 +270,7 @@ class Sweep {
   std::optional<double> left_s(double elapsed_s) const {
     const double outside_s = elapsed_s - report_.breakdown.wait_s - time_left_.spent_s();
     std::optional<double> left = time_left_.left_s(outside_s);
-    if (left && input_.spec.budget_s)
-      left = std::clamp(*input_.spec.budget_s - elapsed_s, 0.0, *left);
+    if (left && input_.spec.budget_s) left = std::clamp(interrupt_.left_s(), 0.0, *left);
     return left;
   }
 

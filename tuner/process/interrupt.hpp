@@ -12,14 +12,18 @@ namespace nsa::tuner {
 class Interrupt {
  public:
   Interrupt() = default;
-  /// `budget_s` counts from now.
-  Interrupt(const std::atomic<bool>* stop, std::optional<double> budget_s)
-      : stop_(stop), grace_s_(budget_s ? std::max(kGraceS, 0.05 * *budget_s) : kGraceS) {
-    if (budget_s) budget_end_ = Clock::now() + nsa::tuner::seconds(*budget_s);
+  /// `budget_s` counts from now. `uncounted_s` (may be null) grows by what it does not count.
+  Interrupt(const std::atomic<bool>* stop, std::optional<double> budget_s,
+            const std::atomic<double>* uncounted_s = nullptr)
+      : stop_(stop),
+        uncounted_s_(uncounted_s),
+        grace_s_(budget_s ? std::max(kGraceS, 0.05 * *budget_s) : kGraceS) {
+    // Of what does not count, only what comes from now on is added to the end.
+    if (budget_s) budget_end_ = Clock::now() + nsa::tuner::seconds(*budget_s - uncounted());
   }
 
   bool stopped() const noexcept { return stop_ && stop_->load(); }
-  bool budget_spent() const noexcept { return budget_end_ && Clock::now() >= *budget_end_; }
+  bool budget_spent() const noexcept { return budget_end_ && left_s() <= 0; }
   /// Nothing new is begun.
   bool requested() const noexcept { return stopped() || budget_spent(); }
   /// What is running is not waited for any longer.
@@ -30,12 +34,17 @@ class Interrupt {
     }
     const TimePoint seen = stop_seen_;
     return (seen != TimePoint{} && seconds_since(seen) > kGraceS) ||
-           (budget_end_ && seconds_since(*budget_end_) > grace_s_);
+           (budget_end_ && -left_s() > grace_s_);
   }
+  /// Of the budget, below 0 when it is spent; only where there is one.
+  double left_s() const noexcept { return uncounted() - seconds_since(*budget_end_); }
 
  private:
+  double uncounted() const noexcept { return uncounted_s_ ? uncounted_s_->load() : 0; }
+
   static constexpr double kGraceS = 2;
   const std::atomic<bool>* stop_ = nullptr;
+  const std::atomic<double>* uncounted_s_ = nullptr;
   std::optional<TimePoint> budget_end_;
   std::atomic<TimePoint> stop_seen_{TimePoint{}};  // by any of the threads that wait for a worker
   double grace_s_ = kGraceS;

@@ -106,9 +106,16 @@ ProjectRoute fa2(const Walk& walk, Stage stage, std::string_view min_name, std::
     return stays({"NSA_USE_FA2", "NSA_ALLOW_SLIDING_FA2"});
   std::int64_t least = walk.number(min_name, 16);
   if (step) least = std::max<std::int64_t>(least, 1);  // so that -1 means always
-  if (least <= 0 || length < least) return stays({"NSA_USE_FA2", min_name});
-  if (!nsa_vibe_refuses_fa2(class_of(walk.problem()), walk.device()).empty())
-    return stays({"NSA_USE_FA2"});
+  if (least <= 0) return stays({min_name});
+  if (length < least) {
+    const std::string set = walk.present(min_name) ? "" : " (default)";
+    return {stage, sdpa,
+            std::string(min_name) + "=" + std::to_string(least) + set + "; the length here is " +
+                std::to_string(length)};
+  }
+  if (const auto refusal = nsa_vibe_refuses_fa2(class_of(walk.problem()), walk.device());
+      !refusal.empty())
+    return {stage, sdpa, std::string(refusal)};
   const Problem& p = walk.problem();
   const std::int64_t rows = p.batch() * p.max_seq_len() * p.kv_heads;
   if (!step && rows > kMostRows && !walk.on("NSA_FA2_ALLOW_LARGE_BATCH"))

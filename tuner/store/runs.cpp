@@ -54,8 +54,8 @@ std::pair<Run, FileLock> resume_by_id(SQLite::Database& db, const std::string& p
   }
   const std::string why_not = mismatch(*run, request);
   if (!why_not.empty()) {
-    throw InputError(
-        fmt::format("--resume {}: the run {}; use --new", *request.resume_id, why_not));
+    throw InputError(fmt::format("--resume {}: the run {}; leave out --resume to start a new run",
+                                 *request.resume_id, why_not));
   }
   auto lock = try_own(path, run->id);
   if (!lock) {

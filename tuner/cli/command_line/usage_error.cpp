@@ -93,6 +93,15 @@ std::string no_command(const CLI::App& app, const std::string& word) {
   return "no command '" + word + "'" + did_you_mean(word, names);
 }
 
+/// "unexpected argument 'extra'", with the flag that takes such a file.
+std::string unexpected_argument(const CLI::App& app) {
+  const std::vector<std::string> left = app.remaining(true);
+  if (left.empty()) return {};
+  const std::string& word = left.front();
+  const std::string line = "unexpected argument '" + word + "'";
+  return line + (word.ends_with(".sqlite") ? "; a database comes after --db" : "");
+}
+
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
   std::string line = error.what();
   if (dynamic_cast<const CLI::RequiredError*>(&error) ||
@@ -103,6 +112,8 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
       line = flag;
     else if (const std::string missing = missing_argument(app, line); !missing.empty())
       line = missing;
+    else if (const std::string extra = unexpected_argument(app); !extra.empty())
+      line = extra;
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error)) line += expected_by(app, line);
   return line + help_for(app);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "files/database_wait.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/store/store.hpp"
 
@@ -60,8 +61,9 @@ std::vector<std::string> ids_of(const store::Store& db, const Settings& settings
 
 ExitCode run(const Settings& settings, const LabelOptions& o) {
   check_label(o.label);
-  store::Store::open_existing(settings.db_path());  // InputError where there is none
-  auto db = store::Store::open(settings.db_path());
+  DatabaseWait wait(settings.db_path(), [&](const std::string& text) { say(settings, text); });
+  store::Store::open_existing(settings.db_path(), wait.options());  // InputError: there is none
+  auto db = store::Store::open(settings.db_path(), wait.options());
   const std::vector<std::string> ids = ids_of(db, settings, o.runs);
   if (!o.remove) {
     db.add_label(ids, o.label);

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <memory>
 
+#include "files/database_wait.hpp"
 #include "history/time.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
@@ -46,8 +47,9 @@ std::string limit_of(const PruneOptions& o) {
 
 ExitCode run(const Settings& settings, const PruneOptions& o) {
   const std::string before = limit_of(o);
-  store::Store::open_existing(settings.db_path());  // InputError where there is none
-  auto db = store::Store::open(settings.db_path());
+  DatabaseWait wait(settings.db_path(), [&](const std::string& text) { say(settings, text); });
+  store::Store::open_existing(settings.db_path(), wait.options());  // InputError: there is none
+  auto db = store::Store::open(settings.db_path(), wait.options());
   const std::int64_t bytes = db.info().bytes;
   const store::Pruned pruned = o.dry_run ? db.prunable(before) : db.prune(before);
   const std::int64_t now = db.info().bytes;

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "asked_problem.hpp"
 #include "device_choice.hpp"
+#include "files/read_document.hpp"
 #include "foreign.hpp"
 #include "nsa/kernels/documents.hpp"
 #include "nsa/probes/probes.hpp"
@@ -58,11 +60,21 @@ std::string routes_text(const tuner::Project& project,
 std::optional<Router::Inputs> review_of(const Settings& settings, const ExplainOptions& o) {
   if (!o.file || settings.device || std::filesystem::is_directory(*o.file)) return std::nullopt;
   Router::Inputs inputs;
-  inputs.table = load_thresholds(*o.file);
+  inputs.table = read_thresholds(*o.file);
   inputs.table_path = *o.file;
   inputs.device = inputs.table->device;
   inputs.review = true;
   return inputs;
+}
+
+/// Warnings of the router are on stderr already, unless it is quiet there.
+void leave_out_what_was_said(const Settings& settings, const Router& router,
+                             ExplainReport& report) {
+  if (settings.quiet) return;
+  const auto said = router.warnings();
+  std::erase_if(report.warnings, [&](const std::string& warning) {
+    return std::ranges::find(said, warning) != said.end();
+  });
 }
 
 ExitCode run(const Settings& settings, const ExplainOptions& o) {
@@ -81,7 +93,8 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
   const Router router =
       review ? make_router(settings, std::move(*review))
              : make_router(settings, device, o.file, o.built_in, std::move(environment));
-  const ExplainReport report = reports::with_origins(explain(router, problem), origins);
+  ExplainReport report =
+      reports::with_origins(reports::with_reasons_once(explain(router, problem)), origins);
   std::vector<tuner::ProjectRoute> routes;
   if (project) routes = project->route(router.environment(), problem, device);
   if (settings.json) {
@@ -93,6 +106,7 @@ ExitCode run(const Settings& settings, const ExplainOptions& o) {
     if (project) document["project"] = routes_json(*project, routes);
     print_json(document);
   } else {
+    leave_out_what_was_said(settings, router, report);
     print_fitted(reports::explain_text(report, settings.style_out(), origins) +
                  (project ? routes_text(*project, routes) : ""));
   }

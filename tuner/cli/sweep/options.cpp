@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "../run/options.hpp"
+#include "files/read_document.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/text.hpp"
@@ -29,7 +30,7 @@ SweepSpec named_spec(const std::string& name, Backend backend) {
     throw InputError(fmt::format("sweep: {} is neither a preset ({}) nor a .json file{}", name,
                                  fmt::join(presets, ", "), did_you_mean(name, names)));
   }
-  return parse_sweep_spec(read_text_file(name), name);
+  return read_sweep_spec(name);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "choices.hpp"
 #include "device_choice.hpp"
 #include "events.hpp"
+#include "files/database_wait.hpp"
 #include "interrupt.hpp"
 #include "measuring.hpp"
 #include "nsa/probes/probes.hpp"
@@ -141,8 +142,8 @@ struct Opened {
   store::OwnedRun run;
 };
 
-Opened open_run(const Settings& settings, const store::RunRequest& request) {
-  store::Store db = store::Store::open(settings.db_path());
+Opened open_run(const Settings& settings, const store::RunRequest& request, DatabaseWait& wait) {
+  store::Store db = store::Store::open(settings.db_path(), wait.options());
   store::OwnedRun run = db.open_run(request);
   return {std::move(db), std::move(run)};
 }
@@ -267,9 +268,10 @@ void require_stages_of_training(const SweepSpec& spec,
 }
 
 /// What is left of the budget; some, so that the sweep itself says that it is spent.
-std::optional<double> left_of(std::optional<double> budget_s, TimePoint start) {
+std::optional<double> left_of(std::optional<double> budget_s, TimePoint start,
+                              double uncounted_s = 0) {
   if (!budget_s) return {};
-  return std::max(*budget_s - seconds_since(start), 1e-3);
+  return std::max(*budget_s + uncounted_s - seconds_since(start), 1e-3);
 }
 
 /// The lengths that the rows so far ask for, of each executor.
@@ -291,7 +293,7 @@ std::vector<tuner::Refinement> refinements_of(const std::vector<Measurement>& ro
   return refinements;
 }
 
-ExitCode run(const Settings& settings, const SweepOptions& o) {
+ExitCode measure(const Settings& settings, const SweepOptions& o) {
   const double started_s = process_age_s();
   const TimePoint start = std::chrono::steady_clock::now();
   tuner::TimeBreakdown before;
@@ -337,28 +339,32 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   }
   if (!plan.left_out.empty())
     say(settings, "note: " + left_out_line(plan) + "; --dry-run lists them");
+  const auto told = [&](const std::string& text) { progress.note(text); };
+  DatabaseWait wait(settings.db_path(), told, &stop);
   if (o.resume_id) {  // in a file that is there: a wrong --db must not make one
-    const auto run = store::Store::open_existing(settings.db_path()).find_run(*o.resume_id);
+    const auto run =
+        store::Store::open_existing(settings.db_path(), wait.options()).find_run(*o.resume_id);
     if (run && run->state == RunState::complete) plan.contests.clear();  // nothing is left to do
   }
   std::optional<tuner::ForeignWorker> foreign;
   if (o.worker) foreign = tuner::foreign_worker(*o.worker, found.hellos.back(), host_name());
   const std::vector<Device> devices = devices_of(workers, device, foreign);
   std::optional<Opened> opened =
-      open_run(settings, run_request(o, spec, devices, foreign, resume_within_s));
+      open_run(settings, run_request(o, spec, devices, foreign, resume_within_s), wait);
   store::Store& db = opened->db;
   const store::OwnedRun& owned = opened->run;
   say(settings, fmt::format("run {} in {} on {}{}", owned.run().id, settings.db_path(), device.id,
                             owned.resumed() ? " (resumed)" : ""));
   tuner::SweepInput input;
   input.spec = spec;
-  input.spec.budget_s = left_of(spec.budget_s, start);
+  input.spec.budget_s = left_of(spec.budget_s, start, wait.waited_s());
+  input.uncounted_s = &wait.waited_s();
   input.plan = std::move(plan);
   tuner::Refined refined;
   input.next_plan = [&](const std::vector<Measurement>& rows, const tuner::Lend& lend) {
-    return tuner::plan_with_workers(refinements_of(rows, spec, device, found, refined), spec,
-                                    device, workers, found,
-                                    {&stop, left_of(spec.budget_s, start), nullptr, lend});
+    return tuner::plan_with_workers(
+        refinements_of(rows, spec, device, found, refined), spec, device, workers, found,
+        {&stop, left_of(spec.budget_s, start, wait.waited_s()), nullptr, lend});
   };
   input.device = device;
   input.workers = workers;
@@ -366,7 +372,8 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   input.run_id = owned.run().id;
   input.host = host_name();
   input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
-  before.store_s = seconds_since(start) - before.discover_s - before.plan_s;
+  before.wait_s = wait.waited_s();
+  before.store_s = seconds_since(start) - before.discover_s - before.plan_s - before.wait_s;
   input.trace = o.trace;
   input.counters = o.counters;
   add_tracer(input);
@@ -381,7 +388,18 @@ ExitCode run(const Settings& settings, const SweepOptions& o) {
   report.breakdown.discover_s = before.discover_s;
   report.breakdown.plan_s += before.plan_s;
   report.breakdown.store_s += before.store_s;
+  report.breakdown.wait_s += before.wait_s;
   return finish(settings, o, opened, std::move(report), started_s, start);
+}
+
+ExitCode run(const Settings& settings, const SweepOptions& o) {
+  try {
+    return measure(settings, o);
+  } catch (const EnvironmentError&) {  // of a database that somebody held when Ctrl-C came
+    if (!stop_on_signals()) throw;
+    say(settings, "sweep: stopped; rerun the same command to resume");
+    return kStopped;
+  }
 }
 
 }  // namespace

@@ -3,9 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <set>
 
+#include "files/read_document.hpp"
 #include "nsa/kernels/catalog.hpp"
+#include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 
 namespace nsa::cli {
@@ -15,10 +19,43 @@ constexpr std::array kShapeFlags{"--preset",      "--config",    "--seq-len",
                                  "--context-len", "--batch",     "--dtype",
                                  "--overlap",     "--direction", "--ignore-unknown"};
 
-std::string listed(const std::vector<ProblemClass>& classes) {
-  std::vector<std::string> names;
-  for (const ProblemClass& of : classes) names.push_back(to_string(of));
-  return fmt::format("{}", fmt::join(names, "; "));
+/// The flags of the shape that ask for a class: "--preset 125m --dtype bf16 --batch 4".
+std::string flags_of(const Settings& settings, const ProblemClass& of, Backend backend) {
+  AskedProblem asked;
+  asked.direction = to_string(of.direction);
+  asked.run.dtype = to_string(of.dtype);
+  std::string rest = " --dtype " + *asked.run.dtype;
+  if (of.direction != Direction::forward) rest += " --direction " + asked.direction;
+  if (of.phase != Phase::prefill) {
+    asked.run.seq_len = of.phase == Phase::decode ? 1 : 2;
+    asked.context_len = 1024;
+    rest +=
+        of.phase == Phase::decode ? " --seq-len 1 --context-len N" : " --seq-len N --context-len N";
+  }
+  for (const std::int64_t batch : {2, 5, 17}) {
+    if (of.batch_bin == batch_bin(batch)) asked.run.batch = batch;
+  }
+  if (asked.run.batch) rest += fmt::format(" --batch {}", *asked.run.batch);
+  for (const double overlap : {0.5, 0.9}) {
+    if (of.overlap_bin == overlap_bin(overlap)) asked.overlap = overlap;
+  }
+  if (asked.overlap) rest += fmt::format(" --overlap {:g}", *asked.overlap);
+  for (const std::string& preset : model_preset_names()) {
+    asked.run.preset = preset;
+    if (class_of(problem_from(settings, asked, backend)) == of) return "--preset " + preset + rest;
+  }
+  return "--config YOURS.yaml" + rest;  // no preset has its heads or geometry
+}
+
+/// Says what there is on stderr, a class on each line with its flags.
+void list_classes(const Settings& settings, Backend backend,
+                  const std::vector<ProblemClass>& classes) {
+  reports::TextTable table;
+  table.add_column("flags");
+  table.add_column("class");
+  for (const ProblemClass& of : classes)
+    table.add_row({flags_of(settings, of, backend), to_string(of)});
+  std::fputs(reports::fit_lines(table.render({}), columns_err()).c_str(), stderr);
 }
 
 /// A class, and the longest problem of it that the program runs where flags or a config say so.
@@ -27,24 +64,28 @@ struct AskedClass {
   std::optional<Problem> longest;
 };
 
-/// The class that the shape flags ask for, or the only one that there is.
+/// The class that the shape flags ask for, or the only one that there is. Of several none is the
+/// default: settings of another shape than the program's would look as good as the right ones.
 AskedClass class_for(const Settings& settings, const EmitOptions& o, Backend backend,
                      const std::vector<ProblemClass>& classes) {
-  if (!o.shape_given) {
-    if (classes.size() == 1) return {classes.front(), {}};
-    throw InputError(fmt::format(
-        "--emit: writes one class and {} are decided; choose with --config, or --preset, --dtype, "
-        "--batch, --seq-len, --context-len, --overlap, --direction: {}",
-        classes.size(), listed(classes)));
-  }
   Settings silent = settings;  // keys of a config that say nothing of the class are no news here
   silent.quiet = true;
+  if (!o.shape_given) {
+    if (classes.size() == 1) return {classes.front(), {}};
+    list_classes(silent, backend, classes);
+    throw InputError(
+        fmt::format("--emit: writes one class and {} are decided; choose one by its flags (N: your "
+                    "longest), or with --config",
+                    classes.size()));
+  }
   const AskedShape shape = shape_from(silent, o.asked, backend);
   const ProblemClass asked = class_of(shape.problem);
   if (std::ranges::find(classes, asked) != classes.end())
     return {asked, shape.length_given ? std::optional(shape.problem) : std::nullopt};
-  throw InputError(fmt::format("--emit: nothing was decided for {}; there is {}", to_string(asked),
-                               listed(classes)));
+  if (classes.size() > 1) list_classes(silent, backend, classes);
+  throw InputError(fmt::format(
+      "--emit: nothing was decided for {}; {}", to_string(asked),
+      classes.size() > 1 ? "choose one of these" : "there is " + to_string(classes.front())));
 }
 
 std::string emitted_text(const Settings& settings, const EmitOptions& o,
@@ -70,11 +111,15 @@ ExitCode write(const Settings& settings, const EmitOptions& o, const std::string
       say(settings, fmt::format("note: {}: {}", to_string(stage.stage), stage.why));
     return nothing_judged("tune: nothing could be decided for " + emission.project);
   }
-  write_text_file(out, emitted_text(settings, o, project, emission));
-  if (settings.json) {
-    print_json(tuner::emission_json(emission));
-    return ExitCode::good;
+  const bool on_stdout = out == kStdout;
+  const std::string settings_text = emitted_text(settings, o, project, emission);
+  on_stdout ? print_text(settings_text) : write_text_file(out, settings_text);
+  for (const tuner::EmittedStage& stage : emission.stages) {
+    for (const std::string& line : {tuner::loss_text(stage), tuner::caution_text(stage)})
+      if (!line.empty()) say(settings, fmt::format("note: {}: {}", to_string(stage.stage), line));
   }
+  if (settings.json && !on_stdout) print_json(tuner::emission_json(emission));
+  if (settings.json || on_stdout) return ExitCode::good;
   std::string text;
   for (const tuner::EmittedStage& stage : emission.stages) {
     const std::string limit = stage.up_to
@@ -104,6 +149,18 @@ void declare_emit(CLI::App& sub, EmitOptions& o) {
       ->check(has_values(project_names()));
   sub.add_option("--from", o.from, "Emit from this thresholds file, without a database");
   declare_problem(sub, o.asked);
+  // Here they choose among the classes that were decided, and none of them has a default.
+  sub.get_option("--preset")
+      ->description(
+          "With --emit: the class of this built-in model (default: the only class that there is; "
+          "125m beside other flags of a shape)");
+  sub.get_option("--config")
+      ->description("With --emit: the class, longest sequence and switches of your YAML");
+  sub.get_option("--seq-len")
+      ->description(
+          "With --emit: the longest sequence that the program runs (default: as long as it likes)");
+  sub.get_option("--context-len")
+      ->description("With --emit --seq-len 1: decode steps, up to this many tokens in the cache");
 }
 
 void check_emit(const CLI::App& sub, EmitOptions& o) {
@@ -149,7 +206,7 @@ ExitCode emit_rows(const Settings& settings, const EmitOptions& o, const std::st
 
 ExitCode emit_file(const Settings& settings, const EmitOptions& o, const std::string& out) {
   const tuner::Project& project = tuner::find_project(*o.project);
-  const ThresholdTable table = load_thresholds(*o.from);
+  const ThresholdTable table = read_thresholds(*o.from);
   std::vector<ProblemClass> classes;
   for (const ClassDecisions& of : table.classes) classes.push_back(of.problem_class);
   if (classes.empty()) throw InputError(*o.from + ": has no decision");

@@ -1,5 +1,6 @@
 // tune: from the rows of a device's runs to a thresholds file.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,10 +12,12 @@
 #include "device_runs.hpp"
 #include "emit.hpp"
 #include "executor.hpp"
+#include "files/read_document.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
 #include "nsa/tuner/decide.hpp"
@@ -65,7 +68,7 @@ tuner::DecideInput input_of(const store::Store& db, const DeviceRuns& d, const T
   input.options.created_by = program_version();
   if (o.workload)
     input.options.workload = tuner::parse_workload(read_text_file(*o.workload), *o.workload);
-  if (o.shipped) input.shipped = load_thresholds(*o.shipped);
+  if (o.shipped) input.shipped = read_thresholds(*o.shipped);
   for (const MeasuredOn& on : d.runs) {
     store::Query query{.run_id = on.run.id, .device_uuid = on.device_uuid, .with_samples = true};
     query.by_time = false;  // a decision does not depend on the order of its rows
@@ -185,6 +188,16 @@ ExitCode emit(const Settings& settings, const TuneOptions& o, const store::Store
   return emit_rows(settings, o.emit, o.out, input);
 }
 
+/// "there are some of cuda:0 (NVIDIA H200)", for who names a device that has none.
+std::string others_measured(const store::Store& db) {
+  std::set<std::string> names;
+  for (const Run& run : db.runs()) {
+    for (const Device& device : run.devices) names.insert(device.id + " (" + device.name + ")");
+  }
+  return names.empty() ? "run nsatune sweep first"
+                       : fmt::format("there are some of {}", fmt::join(names, ", "));
+}
+
 ExitCode run(const Settings& settings, TuneOptions o) {
   if (o.emit.from) return emit_file(settings, o.emit, o.out);
   if (!std::isfinite(o.margin)) throw InputError("--margin: is not a number; give 1 to 100");
@@ -202,18 +215,21 @@ ExitCode run(const Settings& settings, TuneOptions o) {
   for (DeviceRuns& d : devices) d.device = device_of_rows(d.newest(), *o.executor, d.device);
   if (o.runs.empty()) devices = join_models(std::move(devices), left_out);
   if (devices.empty()) {
-    throw InputError(settings.db_path() + ": no measurements of " +
-                     settings.device.value_or("any device") + "; run nsatune sweep first");
+    throw InputError(fmt::format("{}: no measurements of {}; {}", settings.db_path(),
+                                 settings.device.value_or("any device"), others_measured(db)));
   }
   for (const std::string& line : left_out) say(settings, "note: " + line);
   if (o.emit.format) return emit(settings, o, db, devices);
   std::optional<ThresholdTable> before;
-  if (o.against) before = load_thresholds(*o.against);
+  if (o.against) before = read_thresholds(*o.against);
+  const bool on_stdout = o.out == kStdout;
   Json written = Json::array();
   std::int64_t decided = 0;
   std::string text;
   for (const DeviceRuns& d : devices) {
     const std::string path = file_for(o, d.device, devices);
+    std::optional<WholeFile> file;  // before all that takes time: it may be one that cannot be
+    if (!on_stdout) file.emplace(path);
     const tuner::DecideReport report = decide_device(db, d, o);
     for (const std::string& note : report.notes) say(settings, "note: " + note);
     if (report.table.classes.empty()) {
@@ -221,7 +237,12 @@ ExitCode run(const Settings& settings, TuneOptions o) {
       continue;
     }
     decided += report.decided;
-    write_text_file(path, dump_thresholds(report.table));
+    const std::string table = dump_thresholds(report.table);
+    if (on_stdout) print_text(table);
+    if (file) {
+      file->write(table);
+      file->finish();
+    }
     const std::vector<std::string> changes =
         before ? tuner::compare_tables(*before, report.table) : std::vector<std::string>{};
     written.push_back(written_json(path, d.device, report, changes));
@@ -230,7 +251,7 @@ ExitCode run(const Settings& settings, TuneOptions o) {
     text += fmt::format("wrote {}: {} decided, {} undecided{}\n", visible(path),
                         counted(report.decided, "range"), report.undecided, dispute_text(report));
   }
-  settings.json ? print_json({{"written", written}}) : print_fitted(text);
+  if (!on_stdout) settings.json ? print_json({{"written", written}}) : print_fitted(text);
   return decided == 0 ? ExitCode::nothing_judged : ExitCode::good;
 }
 
@@ -251,8 +272,9 @@ void add_tune(Program& program) {
                     check_emit(*program.app.get_subcommand("tune"), o->emit);
                     return run(program.settings, *o);
                   });
-  sub->add_option("-o,--output", o->out,
-                  "Thresholds file; a folder for several devices; with --emit the settings")
+  sub->add_option(
+         "-o,--output", o->out,
+         "Thresholds file; a folder for several devices; with --emit the settings; - is stdout")
       ->required();
   sub->add_option(
       "--run", o->runs,

@@ -42,6 +42,7 @@ Json outcome_json(const VerifyOutcome& outcome) {
           {"failures", outcome.report.failures},
           {"trials", trials},
           {"left_out", outcome.left_out},
+          {"undecided", outcome.undecided},
           {"reasons", outcome.broken},
           {"run_id", outcome.run_id},
           {"wall_s", outcome.wall_s}};
@@ -76,22 +77,39 @@ std::string trials_text(const tuner::TrialReport& report, reports::Style style) 
   return table.render(style, 2);
 }
 
+/// What was judged, and what not: places beyond the ranges and undecided ranges say nothing of the
+/// file.
 std::string summary(const VerifyOutcome& outcome) {
   const tuner::TrialReport& r = outcome.report;
-  return fmt::format(
-      "{} in its ranges: loses {:.2f} % on average [{:.2f}, {:.2f}], {:.2f} % at the 95th "
-      "percentile, {:.1f} % at worst; {} beyond them, {} failed, {} left out for the budget; "
-      "{:.1f} s\n",
-      counted(r.decided, "place"), 100 * r.mean, 100 * r.low, 100 * r.high, 100 * r.p95,
-      100 * r.worst, std::ssize(r.trials) - r.decided - r.failures, r.failures, outcome.left_out,
-      outcome.wall_s);
+  std::string text =
+      r.decided == 0
+          ? std::string("no place in its ranges was judged")
+          : fmt::format(
+                "{} in its ranges: loses {:.2f} % on average [{:.2f}, {:.2f}], {:.2f} % at the "
+                "95th percentile, {:.1f} % at worst",
+                counted(r.decided, "place"), 100 * r.mean, 100 * r.low, 100 * r.high, 100 * r.p95,
+                100 * r.worst);
+  if (const auto beyond = std::ssize(r.trials) - r.decided - r.failures; beyond > 0)
+    text += fmt::format("; {} beyond them, not judged", counted(beyond, "place"));
+  if (r.failures > 0) text += fmt::format("; {} failed", r.failures);
+  if (outcome.left_out > 0) text += fmt::format("; {} left out for the budget", outcome.left_out);
+  if (outcome.undecided > 0)
+    text += fmt::format("; {} not tried",
+                        counted(static_cast<std::int64_t>(outcome.undecided), "undecided range"));
+  return text + fmt::format("; {:.1f} s\n", outcome.wall_s);
 }
 
 const char* verdict_words(const VerifyOutcome& outcome) {
   if (outcome.code == ExitCode::good) return "holds";
   if (outcome.code == ExitCode::found) return "no longer holds: sweep and tune again";
-  if (outcome.report.decided == 0) return "was not judged: nothing of it could be measured here";
-  return "was not judged: noise hides what it loses; try a quiet machine, or a longer --budget";
+  if (outcome.report.decided > 0)
+    return "was not judged: noise hides what it loses; try a quiet machine, or a longer --budget";
+  if (outcome.left_out > 0)
+    return "was not judged: the budget ended before any place in its ranges was measured; give a "
+           "longer --budget";
+  if (outcome.undecided > 0 && outcome.report.trials.empty())
+    return "was not judged: it decides nothing, all its ranges are undecided";
+  return "was not judged: nothing of it could be measured here";
 }
 
 }  // namespace

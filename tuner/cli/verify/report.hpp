@@ -15,6 +15,7 @@ struct VerifyOutcome {
   tuner::TrialReport report;
   std::vector<std::string> broken;  // why it does not hold, a line each
   std::size_t left_out = 0;         // places that the budget had no room for
+  std::size_t undecided = 0;        // ranges of the file that state nothing
   double wall_s = 0;
   ExitCode code = ExitCode::good;
 };

@@ -4,7 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <numeric>
 
+#include "files/database_wait.hpp"
+#include "files/read_document.hpp"
 #include "interrupt.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
@@ -51,15 +54,28 @@ SweepSpec spec_of(const VerifyOptions& o, const ThresholdTable& table) {
   return spec;
 }
 
-/// Contests in an order of the seed's, as long as they fit the budget: another seed tries others.
-/// For our own workers alone: how fast somebody else's device is nobody knows before it measures,
-/// so that there the budget itself ends what does not fit.
-std::size_t keep_what_fits(tuner::Plan& plan, std::uint64_t seed, double budget_s) {
+/// By what tells most of the file, else as they are. Contests of one rank may then be sorted.
+void put_first_what_tells_most(tuner::Plan& plan, const ThresholdTable& table) {
+  const std::vector<int> ranks = tuner::trial_ranks(table, plan.contests);
+  std::vector<std::size_t> order(plan.contests.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return ranks[i]; });
+  std::vector<tuner::Contest> sorted;
+  for (const std::size_t i : order) sorted.push_back(std::move(plan.contests[i]));
+  plan.contests = std::move(sorted);
+}
+
+/// Contests in an order of the seed's, a place of each range first, as long as they fit the budget:
+/// another seed tries others. For our own workers alone: how fast somebody else's device is nobody
+/// knows before it measures, so that there the budget itself ends what does not fit.
+std::size_t keep_what_fits(tuner::Plan& plan, const ThresholdTable& table, std::uint64_t seed,
+                           double budget_s) {
   constexpr double kShare = 0.6;  // estimates leave out starting and verifying
   const std::size_t before = plan.contests.size();
   std::ranges::sort(plan.contests, {}, [&](const tuner::Contest& contest) {
     return hash_hex(fmt::format("{}/{}", seed, contest.id));
   });
+  put_first_what_tells_most(plan, table);
   plan.estimated_s = 0;
   std::erase_if(plan.contests, [&](const tuner::Contest& contest) {
     if (plan.estimated_s + contest.estimated_s > kShare * budget_s) return true;
@@ -67,14 +83,45 @@ std::size_t keep_what_fits(tuner::Plan& plan, std::uint64_t seed, double budget_
     return false;
   });
   std::ranges::stable_sort(plan.contests, {}, &tuner::Contest::estimated_s);
+  put_first_what_tells_most(plan, table);
   return before - plan.contests.size();
 }
 
+/// They are not judged.
+std::size_t count_undecided(const ThresholdTable& table) {
+  std::size_t count = 0;
+  const auto add = [&](const std::vector<ThresholdRange>& ranges) {
+    count += static_cast<std::size_t>(
+        std::ranges::count(ranges, Basis::undecided, &ThresholdRange::basis));
+  };
+  for (const ClassDecisions& of_class : table.classes) {
+    for (const Decision& decision : of_class.decisions) {
+      add(decision.ranges);
+      if (decision.alignment) add(decision.alignment->ranges);
+    }
+  }
+  return count;
+}
+
+/// The file is good, and this machine is not the one to verify it: whatever device it is of.
 void require_same_model(const ThresholdTable& table, const std::string& file,
                         const Device& device) {
   if (device_file_name(table.device) == device_file_name(device)) return;
-  throw InputError(fmt::format("{}: was decided on {}, and {} is {}; verify it where it is used",
-                               file, table.device.name, device.id, device.name));
+  throw EnvironmentError(
+      fmt::format("{}: was decided on {}, and {} is {}; verify it where it is used", file,
+                  table.device.name, device.id, device.name));
+}
+
+/// The device that was asked for, else that of the file.
+Device device_to_verify_on(const Settings& settings, const VerifyOptions& o,
+                           const ThresholdTable& table) {
+  if (settings.device || o.worker) return probes::require_device(settings.device.value_or("cpu"));
+  try {
+    return probes::require_device(table.device.id);
+  } catch (const EnvironmentError& error) {
+    throw EnvironmentError(fmt::format("{}: was decided on {}; verify it where it is used: {}",
+                                       o.file, table.device.name, error.what()));
+  }
 }
 
 /// Then rows that nobody could verify judge it, too.
@@ -130,8 +177,7 @@ struct Bench {
 Bench find_bench(const Settings& settings, const VerifyOptions& o, const ThresholdTable& table,
                  const tuner::Asking& asking) {
   Bench bench;
-  bench.device =
-      probes::require_device(settings.device.value_or(o.worker ? "cpu" : table.device.id));
+  bench.device = device_to_verify_on(settings, o, table);
   bench.workers = {o.worker ? tuner::shell_worker(*o.worker) : our_worker(bench.device)};
   bench.workers.front().memory_bytes = worker_memory_bytes(o.worker_memory);
   bench.found = tuner::discover(bench.workers, bench.device, 60, asking);
@@ -190,7 +236,7 @@ void tell_plan(const Settings& settings, const tuner::Plan& plan, const Bench& b
 ExitCode run(const Settings& settings, const VerifyOptions& o) {
   const TimePoint start = std::chrono::steady_clock::now();
   const std::atomic<bool>& stop = stop_on_signals();
-  const ThresholdTable table = load_thresholds(o.file);
+  const ThresholdTable table = read_thresholds(o.file);
   if (table.executor != kOwnExecutor && !o.worker)
     throw InputError(
         fmt::format("{}: was decided for {}; --worker CMD starts it", o.file, table.executor));
@@ -207,19 +253,26 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
                                               bench.found, {&stop, budget_s});
   VerifyOutcome outcome;
   outcome.file = o.file;
-  if (!bench.foreign) outcome.left_out = keep_what_fits(plan, o.seed, budget_s);
+  outcome.undecided = count_undecided(table);
+  if (bench.foreign)
+    put_first_what_tells_most(plan, table);
+  else
+    outcome.left_out = keep_what_fits(plan, table, o.seed, budget_s);
   if (stop) return kStopped;
   if (o.dry_run) {
     tell_plan(settings, plan, bench, outcome.left_out);
     return ExitCode::good;
   }
-  store::Store db = store::Store::open(settings.db_path());
+  DatabaseWait wait(
+      settings.db_path(), [&](const std::string& text) { line.note(text); }, &stop);
+  store::Store db = store::Store::open(settings.db_path(), wait.options());
   const store::OwnedRun owned = db.open_run(run_request(spec, table, bench.device, bench.foreign));
   outcome.run_id = owned.run().id;
-  spec.budget_s = std::max(budget_s - seconds_since(start), 1e-3);
+  spec.budget_s = std::max(budget_s + wait.waited_s() - seconds_since(start), 1e-3);
   StoreSink sink(db);
   tuner::SweepInput input = sweep_input(bench, spec, std::move(plan), outcome.run_id, stop);
   input.share = o.share || all_simulated(bench.found);
+  input.uncounted_s = &wait.waited_s();
   const tuner::SweepReport swept = tuner::run_sweep(input, sink, line);
   line.clear();
   db.end_run(outcome.run_id, swept.complete ? RunState::complete : RunState::incomplete);
@@ -244,9 +297,9 @@ void add_verify(Program& program) {
       "  nsatune verify kernels/tuned/nvidia_h200.json --budget 30s --seed \"$(date +%j)\"\n"
       "  nsatune verify thresholds.json --worker 'python3 my_worker.py' --json\n"
       "Exit code: 0 it holds, 1 it does not, 2 bad input, 3 nothing could be judged, 4 this "
-      "machine cannot do it.",
+      "machine cannot do it, as where the file was decided on another device.",
       [&program, o] { return run(program.settings, *o); });
-  sub->add_option("file", o->file, "Thresholds file, of this model of device")->required();
+  sub->add_option("file", o->file, "Thresholds file, decided on this model of device")->required();
   sub->add_option("--budget", o->budget, "Time limit: 30s, 5m")->capture_default_str();
   sub->add_option("--seed", o->seed, "Seed of the random lengths")
       ->check(whole_number())

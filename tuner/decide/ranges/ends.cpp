@@ -119,18 +119,17 @@ class Extrapolation {
 
   /// The variant that runs at the longest length goes on.
   std::optional<Beyond> goes_on(std::size_t w) const {
-    std::string behind;
+    Behind behind;
     for (const std::size_t v : rivals()) {
       if (v == w) continue;
       if (order(v) < order(w)) return std::nullopt;
       const Trend trend = trend_of(lengths_, v, w);
       const bool kept = order(v) > order(w) ? trend.value > -kTie : stays_behind(trend);
       if (!kept) return std::nullopt;
-      behind += (behind.empty() ? "" : ", ") + words(v, trend);
+      add(behind, v, trend.value);
     }
     return Beyond{latest_end(longest_.at), w,
-                  behind.empty() ? "nothing else runs there"
-                                 : "of order " + number(order(w)) + ", at " + at() + ": " + behind};
+                  behind.empty() ? "nothing else runs there" : words(w, behind)};
   }
 
   bool may_go_on(std::size_t w) const {
@@ -146,7 +145,7 @@ class Extrapolation {
     const std::size_t c = *std::ranges::min_element(
         all, {}, [&](std::size_t v) { return std::pair(order(v), longest_.excess[v]); });
     double ahead = 0;  // log of how much further the last of them is overtaken
-    std::string behind;
+    Behind behind;
     for (const std::size_t v : all) {
       if (v == c) continue;
       const Trend trend = trend_of(lengths_, v, c);
@@ -158,17 +157,29 @@ class Extrapolation {
         if (missing > 0 && !(slope > 0)) return std::nullopt;
         if (missing > 0) ahead = std::max(ahead, missing / slope);
       }
-      behind += (behind.empty() ? "" : ", ") + words(v, trend);
+      add(behind, v, trend.value);
     }
     constexpr double kFurthest = 6;  // e^6 = 400 times the longest length: no prediction
     if (ahead > kFurthest) return std::nullopt;
     const auto from =
         static_cast<std::int64_t>(std::ceil(static_cast<double>(longest_.at) * std::exp(ahead)));
-    return Beyond{std::max(from, latest_end(longest_.at)), c,
-                  "of order " + number(order(c)) + ", at " + at() + ": " + behind};
+    return Beyond{std::max(from, latest_end(longest_.at)), c, words(c, behind)};
   }
 
  private:
+  /// Variants with the logs of their ratios, one of each name: the nearest of its points.
+  using Behind = std::vector<std::pair<std::size_t, double>>;
+
+  void add(Behind& behind, std::size_t v, double value) const {
+    const auto named = std::ranges::find(behind, group_.variants[v].name, [&](const auto& one) {
+      return group_.variants[one.first].name;
+    });
+    if (named == behind.end())
+      behind.emplace_back(v, value);
+    else if (value < named->second)
+      *named = {v, value};
+  }
+
   std::vector<std::size_t> rivals() const {
     std::vector<std::size_t> found;
     for (std::size_t v = 0; v < longest_.usable.size(); ++v) {
@@ -177,11 +188,17 @@ class Extrapolation {
     return found;
   }
   double order(std::size_t v) const { return *group_.exponents[v]; }
-  static std::string number(double value) { return fmt::format("{:g}", value); }
-  std::string at() const { return std::to_string(longest_.at); }
-  std::string words(std::size_t v, const Trend& trend) const {
-    return fmt::format("{} of order {:g} takes {:.3g} times as long", group_.variants[v].name,
-                       order(v), std::exp(trend.value));
+  /// "of order 1, at 4096: masked of order 2 takes 5.28 times as long, ..."
+  std::string words(std::size_t runs, const Behind& behind) const {
+    std::string text = fmt::format("of order {:g}, at {}: ", order(runs), longest_.at);
+    const char* separator = "";
+    for (const auto& [v, value] : behind) {
+      const std::string id = to_string(group_.variants[v]);
+      text += fmt::format("{}{} of order {:g} takes {:.3g} times as long", separator,
+                          id.substr(id.rfind('/') + 1), order(v), std::exp(value));
+      separator = ", ";
+    }
+    return text;
   }
 
   const Group& group_;

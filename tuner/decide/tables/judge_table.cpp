@@ -159,6 +159,8 @@ TrialReport judge_table(const ThresholdTable& table, const DecideInput& input, J
       const std::vector<LengthPoint>& points =
           by == JudgedBy::held_out ? group.held_out : group.points;
       for (const LengthRatios& point : estimate(points, plain)) {
+        const ThresholdRange* range = range_at(*decision, point.at);
+        if (range && range->basis == Basis::undecided) continue;
         if (auto trial = trial_of(group, *decision, point, points[point.point].rows, offered))
           report.trials.push_back(std::move(*trial));
       }

@@ -17,6 +17,7 @@ constexpr double kBeyond = 1.25;  // times shorter than the first range, at most
 constexpr double kShare = 0.1;    // of what the decision took to measure
 constexpr double kPairs = 7;      // that a place takes, of 6 to 8
 constexpr std::size_t kBuiltIn = 2;
+constexpr int kDraws = 20;  // for a length that is decided, before it is let be
 
 bool needs_model(const std::vector<std::string>& stages) {
   return std::ranges::any_of(stages, [](const std::string& stage) {
@@ -87,6 +88,12 @@ double spent_on(const Decision& decision, double low, double high) {
   return pairs * (high > low ? (high - low) / std::log(high / low) : low);
 }
 
+/// An undecided range states nothing that could be tried, and neither does a gap.
+bool is_decided(const Decision& decision, std::int64_t at) {
+  const ThresholdRange* range = range_at(decision, at);
+  return range && range->basis != Basis::undecided;
+}
+
 /// Beside each threshold, one on either side: where it moved.
 std::vector<std::int64_t> values_beside(const Decision& decision, Draw& draw) {
   std::vector<std::int64_t> values;
@@ -115,14 +122,21 @@ std::vector<std::int64_t> values_of(const Decision& decision, Draw draw, int ins
   const auto [shortest, longest] = measured_span(decision);
   const auto low = static_cast<double>(shortest);
   const double high = longest_for(decision, values, inside, low, static_cast<double>(longest));
-  for (int k = 0; k < inside; ++k) {
-    std::int64_t value = draw.between(low, high);
+  const auto draw_inside = [&](int k) {
+    const std::int64_t value = draw.between(low, high);
     // Lengths that fill their tiles have ranges of their own.
-    if (decision.alignment && k % 2 == 1)
-      value = std::max<std::int64_t>(1, value / decision.alignment->multiple) *
-              decision.alignment->multiple;
+    if (!decision.alignment || k % 2 == 0) return value;
+    const std::int64_t multiple = decision.alignment->multiple;
+    return std::max<std::int64_t>(1, value / multiple) * multiple;
+  };
+  for (int k = 0; k < inside; ++k) {
+    std::int64_t value = draw_inside(k);
+    for (int again = 1; again < kDraws && !is_decided(decision, value); ++again)
+      value = draw_inside(k);
     values.push_back(value);
   }
+  std::erase_if(values, [&](std::int64_t value) { return !is_decided(decision, value); });
+  if (values.empty()) return values;  // nothing of it is decided
   // The built-in order runs beyond both ends; past the longest a place costs as much as all others.
   const double first = static_cast<double>(decision.ranges.front().from);
   if (first > kBeyond) values.push_back(draw.between(first / kBeyond, first / kAside));
@@ -184,6 +198,21 @@ std::vector<Refinement> trial_places(const ThresholdTable& table,
     }
   }
   return places;
+}
+
+std::vector<int> trial_ranks(const ThresholdTable& table, const std::vector<Contest>& contests) {
+  std::set<const ThresholdRange*> tried;
+  std::vector<int> ranks;
+  for (const Contest& contest : contests) {
+    const Decision* decision = find_decision(table, class_of(contest.problem), contest.stages);
+    const ThresholdRange* range =
+        decision ? range_at(*decision, axis_value(contest.problem, decision->axis)) : nullptr;
+    if (!range || range->basis == Basis::undecided)
+      ranks.push_back(2);
+    else
+      ranks.push_back(tried.insert(range).second ? 0 : 1);
+  }
+  return ranks;
 }
 
 }  // namespace nsa::tuner

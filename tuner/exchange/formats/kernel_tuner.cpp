@@ -20,7 +20,8 @@ std::string closed(std::string_view text) {
   const auto last = text.find_last_not_of(" \t\r\n");
   std::string whole(text.substr(0, last == std::string_view::npos ? 0 : last + 1));
   const std::string_view ends[] = {"}\n}", "}\r\n}", "}}}"};
-  if (std::ranges::any_of(ends, [&](std::string_view end) { return whole.ends_with(end); }))
+  if (std::ranges::any_of(ends, [&](std::string_view end) { return whole.ends_with(end); }) ||
+      Tree::accept(whole))
     return whole;
   if (whole.ends_with(',')) whole.pop_back();
   return whole + "}\n}";

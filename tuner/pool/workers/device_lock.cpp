@@ -10,12 +10,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 #include "nsa/schemas/error.hpp"
-#include "process/worker_client.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -51,34 +48,6 @@ Fd open_lock(const std::string& path) {
     file = Fd(open(path.c_str(), kFlags));  // another process was first
   }
   return file;
-}
-
-/// The process that has a flock of the file with this inode: a line of /proc/locks like
-/// "3: FLOCK  ADVISORY  WRITE 4711 08:01:123456 0 EOF". Devices are not compared: those of layered
-/// file systems differ from what stat says.
-std::optional<long> holder_of(ino_t inode) {
-  std::ifstream locks("/proc/locks");
-  const std::string tail = ":" + std::to_string(inode);
-  for (std::string line; std::getline(locks, line);) {
-    std::istringstream words(line);
-    std::string number, kind, mode, access, file;
-    long pid = 0;
-    words >> number >> kind >> mode >> access >> pid >> file;
-    if (kind == "FLOCK" && file.ends_with(tail) && pid > 0) return pid;
-  }
-  return std::nullopt;
-}
-
-std::string command_of(long pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/cmdline", std::ios::binary);
-  std::string command{std::istreambuf_iterator<char>(file), {}};
-  while (command.ends_with('\0')) command.pop_back();
-  for (char& c : command) {
-    if (c == '\0') c = ' ';
-  }
-  constexpr std::size_t kMost = 120;
-  if (command.size() > kMost) command = command.substr(0, kMost) + "...";
-  return one_line(std::move(command));
 }
 
 }  // namespace
@@ -118,17 +87,12 @@ void DeviceLock::unlock() { flock(file_.get(), LOCK_UN); }
 std::optional<LockHolder> DeviceLock::holder() const {
   struct stat status {};
   if (fstat(file_.get(), &status) != 0) return std::nullopt;
-  const std::optional<long> pid = holder_of(status.st_ino);
-  if (!pid) return std::nullopt;
-  return LockHolder{*pid, command_of(*pid)};
+  return find_lock_holder(status.st_ino, LockKind::flock);
 }
 
 std::string waiting_text(const DeviceLock& lock, const std::string& device_id) {
-  const std::optional<LockHolder> holder = lock.holder();
-  std::string who = "another process";
-  if (holder) who = fmt::format("process {}", holder->pid);
-  if (holder && !holder->command.empty()) who += " (" + holder->command + ")";
-  return fmt::format("waiting: {} measures on {}; --share does not wait", who, device_id);
+  return fmt::format("waiting: {} measures on {}; --share does not wait", describe(lock.holder()),
+                     device_id);
 }
 
 }  // namespace nsa::tuner

@@ -4,16 +4,11 @@
 #include <optional>
 #include <string>
 
+#include "nsa/tuner/lock_holder.hpp"
 #include "process/child.hpp"
 #include "process/interrupt.hpp"
 
 namespace nsa::tuner {
-
-/// Who measures on a device.
-struct LockHolder {
-  long pid = 0;
-  std::string command;  // as it was typed, on one line; empty where it cannot be read
-};
 
 class DeviceLock {
  public:

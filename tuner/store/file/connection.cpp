@@ -51,6 +51,7 @@ int flags_of(Access access) {
 
 Connection::Connection(const std::string& path, Access access, const OpenOptions& options)
     : timeout_s_(options.busy_timeout_s),
+      keep_waiting_(options.keep_waiting),
       db_(access == Access::immutable ? immutable_uri(path) : plain_path(path), flags_of(access), 0,
           options.vfs) {
   sqlite3* handle = db_.getHandle();
@@ -72,6 +73,7 @@ int Connection::wait(void* self, int count) {
   if (count == 0) connection.began_waiting_ = now;
   const std::chrono::duration<double> waited = now - connection.began_waiting_;
   if (waited.count() >= connection.timeout_s_) return 0;
+  if (connection.keep_waiting_ && !connection.keep_waiting_(waited.count())) return 0;
   // Random, so that writers that collided once do not collide again; short, because a transaction
   // takes a fraction of a millisecond. SQLite's own handler goes up to 100 ms and starves some.
   thread_local std::minstd_rand random(std::random_device{}());

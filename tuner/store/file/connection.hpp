@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -35,6 +36,7 @@ class Connection {
   static int wait(void* self, int count);
 
   double timeout_s_;
+  std::function<bool(double)> keep_waiting_;
   std::chrono::steady_clock::time_point began_waiting_;
   SQLite::Database db_;
 };

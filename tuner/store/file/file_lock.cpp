@@ -38,7 +38,8 @@ bool try_lock(int fd, std::uint64_t byte, const std::string& path, short type = 
 }  // namespace
 
 std::optional<FileLock> FileLock::acquire(const std::string& database_path, std::uint64_t byte,
-                                          double timeout_s) {
+                                          double timeout_s,
+                                          const std::function<bool(double)>& keep_waiting) {
   const std::string path = database_path + "-lock";
   // In a shared folder anybody may have put a link or a pipe there.
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
@@ -49,9 +50,11 @@ std::optional<FileLock> FileLock::acquire(const std::string& database_path, std:
   struct stat status {};
   if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
     throw EnvironmentError(path + ": is not a regular file, where a lock file belongs; remove it");
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_s);
+  const auto start = std::chrono::steady_clock::now();
   while (!try_lock(fd, byte, path)) {
-    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - start;
+    if (waited.count() >= timeout_s) return std::nullopt;
+    if (keep_waiting && !keep_waiting(waited.count())) return std::nullopt;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return lock;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -11,10 +12,12 @@ namespace nsa::store {
 /// Open-file-description locks: they also exclude a second holder in the same process.
 class FileLock {
  public:
-  /// Waits up to `timeout_s`; nothing when somebody else still holds the byte then.
-  /// EnvironmentError when the lock file cannot be made or locked.
+  /// Waits up to `timeout_s`, or until `keep_waiting`, which gets the seconds so far, says no;
+  /// nothing when somebody else still holds the byte then. EnvironmentError when the lock file
+  /// cannot be made or locked.
   static std::optional<FileLock> acquire(const std::string& database_path, std::uint64_t byte,
-                                         double timeout_s);
+                                         double timeout_s,
+                                         const std::function<bool(double)>& keep_waiting = {});
   ~FileLock();
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;

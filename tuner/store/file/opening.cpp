@@ -67,7 +67,7 @@ Look try_ready(const std::string& path, Access access, const OpenOptions& option
 
 /// Creates, converts and migrates while holding the lock of the opening.
 void prepare(const std::string& path, const OpenOptions& options, double wait_s) {
-  const auto lock = FileLock::acquire(path, kOpeningByte, wait_s);
+  const auto lock = FileLock::acquire(path, kOpeningByte, wait_s, options.keep_waiting);
   if (!lock) {
     throw EnvironmentError(path +
                            ": another process has been creating or converting it for too "
@@ -172,6 +172,8 @@ Opened open_for_writing(const std::string& path, const OpenOptions& options) {
       } catch (const SQLite::Exception& error) {
         const bool half_way = is_transient(error) || is_shared_memory_failure(error);
         if (!half_way || Clock::now() >= deadline) throw;
+        const double waited_s = options.busy_timeout_s - seconds_until(deadline);
+        if (options.keep_waiting && !options.keep_waiting(waited_s)) throw;
         if (is_shared_memory_failure(error)) prepare(path, options, seconds_until(deadline));
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
       }

@@ -18,6 +18,10 @@ using ConfigOrigins = std::map<std::string, std::string, std::less<>>;
 /// The report with the origin behind each value that decides: "NSA_USE_FA2=1 (users.yaml:16)".
 ExplainReport with_origins(ExplainReport report, const ConfigOrigins& origins);
 
+/// The report with each reason once where no variant runs a stage: "batched, dense: stores fp32,
+/// bf16, fp16, not fp64", which routing says of each variant by itself.
+ExplainReport with_reasons_once(ExplainReport report);
+
 /// What runs for one problem, why, on what evidence, what overrides what and what that costs. What
 /// `origins` alone decided is decided by the config.
 std::string explain_text(const ExplainReport& report, Style style,

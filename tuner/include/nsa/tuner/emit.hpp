@@ -64,6 +64,11 @@ Emission emit_from_table(const Project& project, const ThresholdTable& table,
                          const ClassDecisions& of, const std::vector<VariantTraits>& variants,
                          const std::optional<Problem>& longest = {});
 
+/// "lossy: ...; this loses 41.00 % against it, ...", of a stage whose switches cannot say the whole
+/// decision; else "".
+std::string loss_text(const EmittedStage& stage);
+/// "caution: ..." of what to know before it is switched on, or "".
+std::string caution_text(const EmittedStage& stage);
 /// "NAME=value" lines for a shell that sources them (set -a) and for docker --env-file: no quotes,
 /// no export, comments on lines of their own.
 std::string env_text(const Emission& emission);

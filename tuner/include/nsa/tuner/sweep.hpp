@@ -84,7 +84,8 @@ class Reporter {
 struct TimeBreakdown {
   double discover_s = 0;  // asking workers what they bring
   double plan_s = 0;      // choosing what to measure, at first and by what was measured
-  double wait_s = 0;      // for the device, while another process measured on it, and for quiet
+  double wait_s = 0;      // for the device, while another process measured on it, for quiet, and
+                          // for a database that another process held when it was opened
   double start_s = 0;     // starting and ending worker processes
   double prepare_s = 0;   // inputs and first calls, freeing them
   double verify_s = 0;    // workers comparing what they wrote with the oracle
@@ -128,7 +129,9 @@ struct SweepInput {
   std::string tracer_library;        // for a worker that hung on a GPU; empty: none, because
   std::string no_tracer = "no library that traces was given";
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
-  std::string lock_dir;                     // of the device lock; empty: the machine's (DeviceLock)
+  /// Grows by the seconds in which the sink waited for other processes: no part of the budget.
+  const std::atomic<double>* uncounted_s = nullptr;
+  std::string lock_dir;  // of the device lock; empty: the machine's (DeviceLock)
   /// All processes of a contest live at once: while the first one gets ready, so do the others. For
   /// our workers alone, on a device that does not feel a process that does nothing.
   bool together = false;

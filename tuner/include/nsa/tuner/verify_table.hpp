@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "nsa/tuner/decide.hpp"
+#include "nsa/tuner/plan.hpp"
 #include "nsa/tuner/refine.hpp"
 
 namespace nsa::tuner {
@@ -14,12 +15,17 @@ namespace nsa::tuner {
 /// Problems at which a file is tried, each with the variants that it names for their stages and
 /// the first ones of the built-in order: near each threshold, at random lengths between those that
 /// it rests on (another seed takes others), and before its first range, where the built-in order
-/// runs. Random lengths are as long as a tenth of what the decision took to measure allows.
+/// runs. Random lengths are as long as a tenth of what the decision took to measure allows. No
+/// place is in an undecided range, which states nothing.
 /// @param traits  of the executor's variants, in the built-in order (traits_of)
 /// @param inside  random lengths of each decision
 std::vector<Refinement> trial_places(const ThresholdTable& table,
                                      const std::vector<VariantTraits>& traits, std::uint64_t seed,
                                      int inside);
+
+/// What a budget that may end early is spent on first, of each contest that tries the file: 0 the
+/// first one in a decided range, 1 further ones in it, 2 those beyond all decided ranges.
+std::vector<int> trial_ranks(const ThresholdTable& table, const std::vector<Contest>& contests);
 
 /// Where a length stands in a decision.
 enum class TrialKind : std::uint8_t { threshold, inside, beyond };
@@ -52,7 +58,8 @@ struct TrialReport {
 /// By which of DecideInput::rows a file is judged: those of the trials, measured as held out, or
 /// those that have a part in decisions.
 enum class JudgedBy : std::uint8_t { held_out, measured };
-/// What the file loses by these rows.
+/// What the file loses by these rows, where it decides: what runs in an undecided range is not its
+/// choice.
 TrialReport judge_table(const ThresholdTable& table, const DecideInput& input,
                         JudgedBy by = JudgedBy::held_out);
 

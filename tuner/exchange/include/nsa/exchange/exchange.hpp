@@ -79,6 +79,15 @@ const Format& find_format(std::string_view name);
 /// The table of the documentation.
 std::string formats_markdown();
 
+/// What a file is, by its first bytes or its keys.
+struct Recognised {
+  std::string what;         // "a sweep spec, for nsatune sweep"
+  std::string_view format;  // that reads it, or ""
+};
+/// For a message about a file that is none of the format that was named; nothing where nobody
+/// knows.
+std::optional<Recognised> recognise(std::string_view text);
+
 /// Where rows came from: what stands in the spec of their run.
 struct Provenance {
   std::string format, file, build_id;

@@ -128,6 +128,9 @@ struct Pruned {
 struct OpenOptions {
   double busy_timeout_s = 60;  // how long to wait for another writer before EnvironmentError
   std::string vfs;             // SQLite's name of a file system layer; empty = the default
+  /// Asked again and again while another process holds the database, with how long this wait has
+  /// lasted; false gives up at once. Empty: waits in silence.
+  std::function<bool(double waited_s)> keep_waiting = {};
 };
 
 /// Hash of everything in an environment: two runs with the same one may share a resume.

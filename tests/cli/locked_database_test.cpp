@@ -1,0 +1,110 @@
+// Commands that write, while another process holds the database.
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
+
+#include "catch.hpp"
+#include "nsa/store/store.hpp"
+#include "program.hpp"
+#include "text.hpp"
+
+namespace nsa::test {
+namespace {
+
+constexpr const char* kSpec = R"({
+  "schema_version": 1, "name": "one", "policy": {"samples": 1, "processes": 1, "min_rounds": 1,
+  "max_rounds": 1, "cold": false, "deadline_s": 3, "refine": false},
+  "families": [{"name": "small", "base": {"seq_lens": [64], "context_lens": [0], "q_heads": 4,
+    "kv_heads": 2, "head_dim_k": 16, "head_dim_v": 16, "cmp_block": 8, "cmp_stride": 4,
+    "sel_block": 8, "sel_count": 4, "window": 16, "dtype": "fp32"}, "axes": {}}]})";
+constexpr const char* kWorld = R"({"schema_version": 1, "seed": 5, "executor": "sim",
+  "stages": ["attend_selected"], "variants": [{"name": "line",
+  "time": {"launch_ns": 10000, "terms": [{"ns": 100, "order": 1}]}}]})";
+
+/// A folder whose a.sqlite this process has locked, as a backup or an open shell does.
+class Locked {
+ public:
+  Locked() {
+    folder.write("spec.json", kSpec);
+    folder.write("world.json", kWorld);
+    store::Store::open(folder.file("a.sqlite"));
+    REQUIRE(sqlite3_open(folder.file("a.sqlite").c_str(), &db_) == SQLITE_OK);
+    REQUIRE(sqlite3_exec(db_, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr) == SQLITE_OK);
+  }
+  ~Locked() { leave(); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+  void leave() {
+    sqlite3_close(db_);
+    db_ = nullptr;
+  }
+  Result sweep(const std::string& flags, const std::string& before = "") {
+    return nsatune(folder,
+                   "sweep spec.json --db a.sqlite --worker '" NSATUNE_PROGRAM
+                   " worker-sim world.json' " +
+                       flags,
+                   before);
+  }
+  bool says(const std::string& text) const {
+    const std::string file = folder.file("stderr");
+    return std::filesystem::exists(file) && contains(read_text_file(file), text);
+  }
+
+  Folder folder;
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+const std::string kWaiting =
+    "waiting: process " + std::to_string(getpid()) + " (";  // this process, which holds it
+
+}  // namespace
+
+TEST_CASE("a sweep names who holds its database, and waits at no cost to its budget", "[cli]") {
+  Locked held;
+  constexpr int kBudgetS = 6;
+  Result result;
+  std::thread sweep(
+      [&] { result = held.sweep("--json --budget " + std::to_string(kBudgetS) + "s"); });
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(50);
+  while (!held.says("waiting: ") && std::chrono::steady_clock::now() < until)
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::this_thread::sleep_for(std::chrono::seconds(kBudgetS));
+  held.leave();
+  sweep.join();
+  INFO(result.err);
+  CHECK(contains(result.err, kWaiting));
+  CHECK(contains(result.err, ") holds a.sqlite; for at most 60 s\n"));
+  REQUIRE(result.exit_code == 0);
+  const Json done = json_of(result, "sweep_result");
+  CHECK(done["rows_added"] > 0);
+  CHECK(done["time_breakdown"]["wait_s"] > kBudgetS);
+}
+
+TEST_CASE("Ctrl-C ends a sweep that waits for its database", "[cli]") {
+  Locked held;
+  const Result result = held.sweep("", "timeout --preserve-status -s INT 15");
+  INFO(result.err);
+  CHECK(result.exit_code == 130);
+  CHECK(contains(result.err, kWaiting));
+  CHECK(contains(result.err, "sweep: stopped; rerun the same command to resume\n"));
+}
+
+TEST_CASE("a database that stays locked is one line and exit 4, and nothing of it is lost",
+          "[.long]") {
+  Locked held;
+  const Result result = held.sweep("--budget 5s");
+  INFO(result.err);
+  CHECK(result.exit_code == 4);
+  CHECK(contains(result.err, kWaiting));
+  CHECK(contains(result.err, "nsatune: a.sqlite: database is locked"));
+  CHECK(contains(result.err, "another process holds it"));
+  CHECK_FALSE(contains(result.err, "budget"));
+  held.leave();
+  CHECK(held.sweep("").exit_code == 0);
+}
+
+}  // namespace nsa::test
