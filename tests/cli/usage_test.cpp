@@ -30,6 +30,7 @@ TEST_CASE("bad flags are one line and exit 2, and nothing is written", "[cli]") 
   check_refused("export rows.csv", "; a file to write comes after -o");
   check_refused("sweep missing.json", "missing.json");
   check_refused("sweep --axis colour=blue", "colour");
+  check_refused("sweep --axis seqlen=512", "; did you mean seq_len?");
   check_refused("sweep --budget yesterday", "yesterday");
   check_refused("sweep --budget 30s2m", "30s2m");
   check_refused("sweep --budget 7m30", "7m30");

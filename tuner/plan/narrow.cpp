@@ -124,9 +124,12 @@ std::pair<std::string, std::vector<std::string>> parse_axis_option(std::string_v
   if (equals == std::string_view::npos || equals == 0)
     throw InputError(fmt::format("--axis {}: write it as name=value,value", text));
   AxisValues axis{std::string(text.substr(0, equals)), {}};
-  if (!contains(fields::axis_names(), axis.first))
-    throw InputError(fmt::format("--axis {}: unknown axis; use one of: {}", axis.first,
-                                 fmt::join(fields::axis_names(), ", ")));
+  const std::vector<std::string> all_axes = fields::axis_names();
+  if (!contains(all_axes, axis.first)) {
+    const std::vector<std::string_view> names(all_axes.begin(), all_axes.end());
+    throw InputError(fmt::format("--axis {}: unknown axis; use one of: {}{}", axis.first,
+                                 fmt::join(all_axes, ", "), did_you_mean(axis.first, names)));
+  }
   std::istringstream values{std::string(text.substr(equals + 1)) + ","};
   for (std::string value; std::getline(values, value, ',');) {
     const auto count = parse_count(value);
