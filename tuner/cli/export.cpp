@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "files/format_name.hpp"
 #include "files/read_document.hpp"
 #include "nsa/exchange/exchange.hpp"
 #include "nsa/kernels/catalog.hpp"
@@ -133,12 +134,9 @@ void require_format(const std::string& name) {
   for (const exchange::Format& format : exchange::formats()) {
     if (format.name == name) throw InputError("format '" + name + "' can only be imported");
   }
-  const std::vector<std::string_view> names(all.begin(), all.end());
   const bool is_file = name.find_first_of("./") != name.npos;
-  throw InputError(fmt::format("export: no format '{}'; use one of {}{}", name,
-                               fmt::join(all, ", "),
-                               is_file ? "; a file to write comes after -o, a database after --db"
-                                       : did_you_mean(name, names)));
+  refuse_format("export", name, all,
+                is_file ? "; a file to write comes after -o, a database after --db" : "");
 }
 
 exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {

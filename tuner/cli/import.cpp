@@ -1,6 +1,5 @@
 // Results of other programs into the database: all files are read first, then added at once.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -8,6 +7,7 @@
 #include <memory>
 
 #include "files/database_wait.hpp"
+#include "files/format_name.hpp"
 #include "nsa/exchange/exchange.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/output_path.hpp"
@@ -138,9 +138,7 @@ void require_format(const ImportOptions& o) {
   if (format != o.files.end())
     throw InputError(
         fmt::format("import: the format comes before the files: import {} {}", *format, o.format));
-  const std::vector<std::string_view> names(all.begin(), all.end());
-  throw InputError(fmt::format("import: no format '{}'; use one of {}{}", o.format,
-                               fmt::join(all, ", "), did_you_mean(o.format, names)));
+  refuse_format("import", o.format, all);
 }
 
 ExitCode run_import(const Settings& settings, const ImportOptions& o) {

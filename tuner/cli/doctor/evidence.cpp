@@ -107,10 +107,13 @@ void read_trace(const std::string& path, Gathered& into) {
   if (!doctor::may_be_ranks(into.evidence.traces)) into.ranks.clear();
 }
 
-void read_database(const std::string& path, Gathered& into) {
+void add_measured(const std::string& path, RunEvidence& evidence) {
   auto rows = read_measured(path);
-  auto& measured = into.evidence.measured;
-  measured.insert(measured.end(), rows.begin(), rows.end());
+  evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
+}
+
+void read_database(const std::string& path, Gathered& into) {
+  add_measured(path, into.evidence);
   into.databases.push_back(path);
 }
 
@@ -272,9 +275,7 @@ RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& in
   if (inputs.db_required) {
     read_database(inputs.db_path, gathered);
   } else if (std::filesystem::exists(inputs.db_path)) {
-    // Nobody named it, so nothing is said of it.
-    auto rows = read_measured(inputs.db_path);
-    evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
+    add_measured(inputs.db_path, evidence);  // nobody named it, so nothing is said of it
   }
   add_databases(gathered, !past && !given && evidence.configs.empty() && options.command.empty(),
                 evidence);
