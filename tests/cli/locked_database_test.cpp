@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "catch.hpp"
@@ -26,12 +27,15 @@ constexpr const char* kWorld = R"({"schema_version": 1, "seed": 5, "executor": "
 /// A folder whose a.sqlite this process has locked, as a backup or an open shell does.
 class Locked {
  public:
-  Locked() {
+  /// As a writer, beside which others may read, or as one that keeps everybody out.
+  enum class How : bool { writes, alone };
+  explicit Locked(How how = How::writes) {
     folder.write("spec.json", kSpec);
     folder.write("world.json", kWorld);
     store::Store::open(folder.file("a.sqlite"));
     REQUIRE(sqlite3_open(folder.file("a.sqlite").c_str(), &db_) == SQLITE_OK);
-    REQUIRE(sqlite3_exec(db_, "BEGIN EXCLUSIVE", nullptr, nullptr, nullptr) == SQLITE_OK);
+    if (how == How::alone) run("PRAGMA locking_mode = EXCLUSIVE");
+    run("BEGIN EXCLUSIVE");
   }
   ~Locked() { leave(); }
   Locked(const Locked&) = delete;
@@ -47,14 +51,30 @@ class Locked {
                        flags,
                    before);
   }
-  bool says(const std::string& text) const {
-    const std::string file = folder.file("stderr");
-    return std::filesystem::exists(file) && contains(read_text_file(file), text);
+  /// Leaves the database `seconds` after the command says that it waits, or after a minute.
+  Result wait_behind(const std::function<Result()>& command, int seconds = 0) {
+    Result result;
+    std::thread waiting([&] { result = command(); });
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(50);
+    while (!says("waiting: ") && std::chrono::steady_clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::this_thread::sleep_for(std::chrono::seconds(seconds));
+    leave();
+    waiting.join();
+    return result;
   }
 
   Folder folder;
 
  private:
+  void run(const char* sql) {
+    REQUIRE(sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) == SQLITE_OK);
+  }
+  bool says(const std::string& text) const {
+    const std::string file = folder.file("stderr");
+    return std::filesystem::exists(file) && contains(read_text_file(file), text);
+  }
+
   sqlite3* db_ = nullptr;
 };
 
@@ -66,15 +86,8 @@ const std::string kWaiting =
 TEST_CASE("a sweep names who holds its database, and waits at no cost to its budget", "[cli]") {
   Locked held;
   constexpr int kBudgetS = 6;
-  Result result;
-  std::thread sweep(
-      [&] { result = held.sweep("--json --budget " + std::to_string(kBudgetS) + "s"); });
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(50);
-  while (!held.says("waiting: ") && std::chrono::steady_clock::now() < until)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  std::this_thread::sleep_for(std::chrono::seconds(kBudgetS));
-  held.leave();
-  sweep.join();
+  const Result result = held.wait_behind(
+      [&] { return held.sweep("--json --budget " + std::to_string(kBudgetS) + "s"); }, kBudgetS);
   INFO(result.err);
   CHECK(contains(result.err, kWaiting));
   CHECK(contains(result.err, ") holds a.sqlite; for at most 60 s\n"));
@@ -82,6 +95,40 @@ TEST_CASE("a sweep names who holds its database, and waits at no cost to its bud
   const Json done = json_of(result, "sweep_result");
   CHECK(done["rows_added"] > 0);
   CHECK(done["time_breakdown"]["wait_s"] > kBudgetS);
+}
+
+TEST_CASE("run names who holds its database, and keeps its result afterwards", "[cli]") {
+  Locked held;
+  const Result result = held.wait_behind([&] {
+    return nsatune(held.folder,
+                   "run --preset tiny --layers 1 --seq-len 64 --steps 1 --no-thresholds --share "
+                   "--db a.sqlite");
+  });
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.err, kWaiting));
+  CHECK(contains(result.err, ") holds a.sqlite; for at most 60 s\n"));
+  CHECK(store::Store::open_existing(held.folder.file("a.sqlite")).run_results().size() == 1);
+}
+
+TEST_CASE("db merge says who holds the database that takes it all", "[cli]") {
+  Locked held;
+  store::Store::open(held.folder.file("b.sqlite"));
+  const Result result = held.wait_behind(
+      [&] { return nsatune(held.folder, "db merge b.sqlite --db a.sqlite --json"); });
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.err, kWaiting));
+  CHECK(contains(result.err, ") holds a.sqlite; "));
+}
+
+TEST_CASE("a command that reads says for whom it waits, too", "[cli]") {
+  Locked held(Locked::How::alone);
+  const Result result =
+      held.wait_behind([&] { return nsatune(held.folder, "db info --db a.sqlite"); });
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.err, kWaiting));
 }
 
 TEST_CASE("Ctrl-C ends a sweep that waits for its database", "[cli]") {

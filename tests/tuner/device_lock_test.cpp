@@ -61,11 +61,14 @@ TEST_CASE("waiting for a lock ends with the budget", "[tuner]") {
 
 TEST_CASE("what does not count moves the end of a budget", "[tuner]") {
   std::atomic<double> uncounted_s = 50;  // before it began
-  const Interrupt interrupt(nullptr, 100, &uncounted_s);
+  Interrupt interrupt(nullptr, 100, &uncounted_s);
   CHECK(interrupt.left_s() < 100.01);
   uncounted_s = uncounted_s + 1000;
   CHECK(interrupt.left_s() > 900);
   CHECK_FALSE(interrupt.budget_spent());
+  interrupt.leave_out(1000);
+  CHECK(interrupt.left_s() > 1900);
+  CHECK(uncounted_s == 2050);
   const Interrupt spent(nullptr, 1e-9, &uncounted_s);
   CHECK(spent.budget_spent());
 }

@@ -278,19 +278,47 @@ TEST_CASE("a stop does not wait for a request that hangs, and blames nobody", "[
   CHECK(tuner::seconds_since(start) < 10);
 }
 
-TEST_CASE("a sweep waits while another process has the device", "[tuner]") {
+TEST_CASE("a sweep waits while another process has the device, at no cost to its budget",
+          "[tuner]") {
+  constexpr double kBudgetS = 1;
   tuner::DeviceLock lock("", fake_device("locked-device").uuid);
   REQUIRE(lock.try_lock());
   SweepSpec spec = small_spec();
-  spec.budget_s = 0.3;
+  spec.budget_s = kBudgetS;
   MemorySink sink;
   Notes notes;
-  const auto report = run_sweep(sweep_input(spec, {fake("fine")}, "locked-device"), sink, notes);
-  CHECK(report.budget_spent);
-  CHECK(sink.rows.empty());
-  CHECK(report.breakdown.wait_s > 0.1);
+  std::atomic<double> uncounted_s = 0;
+  auto input = sweep_input(spec, {fake("fine")}, "locked-device");
+  input.uncounted_s = &uncounted_s;
+  std::thread later([&] {
+    std::this_thread::sleep_for(tuner::seconds(kBudgetS + 0.5));
+    lock.unlock();
+  });
+  const auto report = run_sweep(input, sink, notes);
+  later.join();
+  CHECK_FALSE(sink.rows.empty());
+  CHECK(report.breakdown.wait_s > kBudgetS);
+  CHECK(uncounted_s == report.breakdown.wait_s);
   REQUIRE(notes.lines.size() == 1);
   CHECK(contains(notes.lines[0], "waiting"));
+}
+
+TEST_CASE("a stop ends the wait for a device", "[tuner]") {
+  tuner::DeviceLock lock("", fake_device("locked-for-good").uuid);
+  REQUIRE(lock.try_lock());
+  std::atomic<bool> stop_flag = false;
+  auto input = sweep_input(small_spec(), {fake("fine")}, "locked-for-good");
+  input.stop = &stop_flag;
+  MemorySink sink;
+  Notes notes;
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    stop_flag = true;
+  });
+  const auto report = run_sweep(input, sink, notes);
+  later.join();
+  CHECK(report.stopped);
+  CHECK(sink.rows.empty());
 }
 
 TEST_CASE("each variant is traced once, and only where that is asked for", "[tuner]") {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "files/database_wait.hpp"
 #include "files/format_name.hpp"
 #include "files/read_document.hpp"
 #include "nsa/exchange/exchange.hpp"
@@ -146,7 +147,7 @@ exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
     return {exchange::thresholds_header(read_thresholds(*o.thresholds)), {}};
   }
   if (o.thresholds) throw InputError("--thresholds: is for the format header");
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   store::Query query = query_of(db, o);
   const bool as_json = o.format == "json" || (settings.json && !o.format);
   const bool as_csv = !as_json && (!o.format || o.format == "csv");

@@ -150,8 +150,7 @@ ExitCode run_import(const Settings& settings, const ImportOptions& o) {
     for (store::RunWithRows& run : runs_of(o.files[i], o, mapping, files[i]))
       runs.push_back(std::move(run));
   }
-  DatabaseWait wait(settings.db_path(), [&](const std::string& text) { say(settings, text); });
-  auto db = store::Store::open(settings.db_path(), wait.options());
+  auto db = store::Store::open(settings.db_path(), wait_aloud(settings));
   const store::Added added = db.add_runs(runs);
   print_report(settings, o, added, files);
   return ExitCode::good;

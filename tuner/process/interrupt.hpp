@@ -12,11 +12,12 @@ namespace nsa::tuner {
 class Interrupt {
  public:
   Interrupt() = default;
-  /// `budget_s` counts from now. `uncounted_s` (may be null) grows by what it does not count.
+  /// `budget_s` counts from now. `uncounted_s` grows by what it does not count; null: by nothing
+  /// but what is left out here.
   Interrupt(const std::atomic<bool>* stop, std::optional<double> budget_s,
-            const std::atomic<double>* uncounted_s = nullptr)
+            std::atomic<double>* uncounted_s = nullptr)
       : stop_(stop),
-        uncounted_s_(uncounted_s),
+        uncounted_s_(uncounted_s ? uncounted_s : &left_out_s_),
         grace_s_(budget_s ? std::max(kGraceS, 0.05 * *budget_s) : kGraceS) {
     // Of what does not count, only what comes from now on is added to the end.
     if (budget_s) budget_end_ = Clock::now() + nsa::tuner::seconds(*budget_s - uncounted());
@@ -36,15 +37,18 @@ class Interrupt {
     return (seen != TimePoint{} && seconds_since(seen) > kGraceS) ||
            (budget_end_ && -left_s() > grace_s_);
   }
+  /// Seconds that the budget does not count.
+  void leave_out(double seconds) noexcept { uncounted_s_->fetch_add(seconds); }
   /// Of the budget, below 0 when it is spent; only where there is one.
   double left_s() const noexcept { return uncounted() - seconds_since(*budget_end_); }
 
  private:
-  double uncounted() const noexcept { return uncounted_s_ ? uncounted_s_->load() : 0; }
+  double uncounted() const noexcept { return uncounted_s_->load(); }
 
   static constexpr double kGraceS = 2;
   const std::atomic<bool>* stop_ = nullptr;
-  const std::atomic<double>* uncounted_s_ = nullptr;
+  std::atomic<double> left_out_s_ = 0;
+  std::atomic<double>* uncounted_s_ = &left_out_s_;
   std::optional<TimePoint> budget_end_;
   std::atomic<TimePoint> stop_seen_{TimePoint{}};  // by any of the threads that wait for a worker
   double grace_s_ = kGraceS;

@@ -126,7 +126,9 @@ MergeReport merge(const std::vector<std::string>& files, const std::string& out,
   const Workplace place(out);
   const std::string united = place.file("united.sqlite");
   MergeReport report{out, false, {}, {}, {}};
-  report.added = report.total = unite(united, place, files, options, report.files);
+  OpenOptions of_files = options;
+  of_files.keep_waiting = {};
+  report.added = report.total = unite(united, place, files, of_files, report.files);
   report.created = !exists && publish(united, out);
   if (!report.created) add_to_existing(united, options, report);
   return report;

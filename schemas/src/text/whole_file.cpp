@@ -135,10 +135,13 @@ void WholeFile::finish() {
   temporary_.clear();
 }
 
+void WholeFile::write_whole(std::string_view text) {
+  write(text);
+  finish();
+}
+
 void write_text_file(const std::string& path, std::string_view text) {
-  WholeFile file(path);
-  file.write(text);
-  file.finish();
+  WholeFile(path).write_whole(text);
 }
 
 }  // namespace nsa

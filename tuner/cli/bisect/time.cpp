@@ -5,6 +5,7 @@
 
 #include "bisect.hpp"
 #include "check/series_jobs.hpp"
+#include "files/database_wait.hpp"
 #include "interrupt.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/schemas/variant_text.hpp"
@@ -18,8 +19,7 @@ struct TimeOptions {
 };
 
 ExitCode run(const Settings& settings, const TimeOptions& o) {
-  const auto jobs =
-      series_jobs(store::Store::open_existing(settings.db_path()), {with_current_point(o.series)});
+  const auto jobs = series_jobs(existing_database(settings), {with_current_point(o.series)});
   if (jobs.empty())
     throw InputError("--series " + o.series + ": " + settings.db_path() +
                      " has no row of it; nsatune check --json lists all");

@@ -6,6 +6,7 @@
 
 #include "cell_process.hpp"
 #include "device_choice.hpp"
+#include "files/database_wait.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/store/store.hpp"
 #include "run/report.hpp"
@@ -45,7 +46,7 @@ std::vector<std::vector<Json>> known_documents(const Settings& settings,
   std::vector<std::vector<Json>> known(asked.size());
   if (!std::filesystem::exists(settings.db_path())) return known;
   const Device device = chosen_device(settings);
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   std::vector<Json> results;
   for (store::RunResult& result : db.run_results()) {
     const Json& run = result.report;

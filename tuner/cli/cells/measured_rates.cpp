@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "files/database_wait.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/schemas/median.hpp"
@@ -137,7 +138,7 @@ void add_run_rates(const store::Store& db, std::vector<MeasuredRate>& rates) {
 }  // namespace
 
 std::vector<MeasuredRate> measured_rates(const Settings& settings) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   std::vector<MeasuredRate> rates;
   for (const Run& run : db.runs()) {
     for (const Device& device : run.devices) add_sweep_rates(db, run, device, rates);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "files/database_wait.hpp"
 #include "interrupt.hpp"
 #include "nsa/probes/probes.hpp"
 #include "nsa/tuner/foreign_worker.hpp"
@@ -146,7 +147,7 @@ std::vector<nightly::Confirmation> confirm(const Settings& settings, const Confi
                                            const nightly::Report& report) {
   const std::vector<std::string> names = names_to_confirm(report);
   if (names.empty()) return {};
-  const auto jobs = series_jobs(store::Store::open_existing(settings.db_path()), names);
+  const auto jobs = series_jobs(existing_database(settings), names);
   Confirmer confirmer(settings, o);
   std::vector<nightly::Confirmation> confirmations;
   for (const std::string& name : names) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "commands.hpp"
+#include "files/database_wait.hpp"
 #include "nsa/reports/launch_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -71,7 +72,7 @@ std::string labels_text(const std::set<std::string>& labels) {
 }
 
 ExitCode print_info(const Settings& settings) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   if (settings.json) {
     print_json(info_json(db));
     return ExitCode::good;
@@ -113,7 +114,7 @@ Measurement find_one(const store::Store& db, const std::string& id) {
 }
 
 ExitCode print_samples(const Settings& settings, const std::string& id) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   const Measurement row = find_one(db, id);
   if (row.samples.empty() && row.samples_n > 0)
     throw InputError("db samples: those of " + row.id + " were pruned; its median is left");
@@ -171,19 +172,19 @@ ExitCode print_launches(const Settings& settings, const LaunchFilter& filter,
 }
 
 ExitCode print_traces(const Settings& settings, const LaunchFilter& filter) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   return print_launches(settings, filter, db.launch_traces(query_of(db, filter)), "launch_traces",
                         reports::launch_trace_text, "traces", "trace");
 }
 
 ExitCode print_counters(const Settings& settings, const LaunchFilter& filter) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   return print_launches(settings, filter, db.launch_counters(query_of(db, filter)),
                         "launch_counters", reports::launch_counters_text, "counters", "counters");
 }
 
 ExitCode verify(const Settings& settings) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   const std::vector<std::string> problems = db.verify();
   if (settings.json) {
     print_json({{"path", settings.db_path()}, {"problems", problems}});
@@ -196,7 +197,7 @@ ExitCode verify(const Settings& settings) {
 }
 
 ExitCode compact(const Settings& settings) {
-  auto db = store::Store::open_existing(settings.db_path());
+  auto db = existing_database(settings);
   const std::int64_t before = db.info().bytes;
   db.compact();
   say(settings,

@@ -61,9 +61,8 @@ std::vector<std::string> ids_of(const store::Store& db, const Settings& settings
 
 ExitCode run(const Settings& settings, const LabelOptions& o) {
   check_label(o.label);
-  DatabaseWait wait(settings.db_path(), [&](const std::string& text) { say(settings, text); });
-  store::Store::open_existing(settings.db_path(), wait.options());  // InputError: there is none
-  auto db = store::Store::open(settings.db_path(), wait.options());
+  existing_database(settings);  // InputError: there is none
+  auto db = store::Store::open(settings.db_path(), wait_aloud(settings));
   const std::vector<std::string> ids = ids_of(db, settings, o.runs);
   if (!o.remove) {
     db.add_label(ids, o.label);

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "files/database_wait.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/store/merge.hpp"
@@ -69,7 +70,8 @@ void add_db_merge(Program& program, CLI::App& db) {
   CLI::App* sub = program.add_to(
       db, "merge", "Adds the rows of other databases: many machines, many models of device", kHelp,
       [&settings, files] {
-        const store::MergeReport report = store::merge(*files, settings.db_path());
+        const store::MergeReport report =
+            store::merge(*files, settings.db_path(), wait_aloud(settings));
         settings.json ? print_json(report_json(report)) : print_text(report_text(report));
         return ExitCode::good;
       });

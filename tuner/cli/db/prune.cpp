@@ -47,9 +47,8 @@ std::string limit_of(const PruneOptions& o) {
 
 ExitCode run(const Settings& settings, const PruneOptions& o) {
   const std::string before = limit_of(o);
-  DatabaseWait wait(settings.db_path(), [&](const std::string& text) { say(settings, text); });
-  store::Store::open_existing(settings.db_path(), wait.options());  // InputError: there is none
-  auto db = store::Store::open(settings.db_path(), wait.options());
+  existing_database(settings);  // InputError: there is none
+  auto db = store::Store::open(settings.db_path(), wait_aloud(settings));
   const std::int64_t bytes = db.info().bytes;
   const store::Pruned pruned = o.dry_run ? db.prunable(before) : db.prune(before);
   const std::int64_t now = db.info().bytes;

@@ -81,10 +81,7 @@ class Watch {
 
   void hand_over(doctor::RunEvidence& into, std::optional<WholeFile>& record) {
     if (log_.log().lines > 0) into.logs.push_back(log_.log());
-    if (record) {
-      record->write(doctor::command_record(command_));
-      record->finish();
-    }
+    if (record) record->write_whole(doctor::command_record(command_));
     into.commands.push_back(std::move(command_));
   }
 

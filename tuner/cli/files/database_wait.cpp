@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -27,9 +28,21 @@ std::optional<tuner::LockHolder> holder_of(const std::string& path) {
 
 }  // namespace
 
+store::OpenOptions wait_aloud(const Settings& settings) {
+  auto wait = std::make_shared<DatabaseWait>(
+      settings.db_path(), [&settings](const std::string& text) { say(settings, text); });
+  store::OpenOptions options;
+  options.keep_waiting = [wait](double waited_s) { return wait->keep_waiting(waited_s); };
+  return options;
+}
+
+store::Store existing_database(const Settings& settings) {
+  return store::Store::open_existing(settings.db_path(), wait_aloud(settings));
+}
+
 DatabaseWait::DatabaseWait(std::string path, std::function<void(const std::string&)> tell,
-                           const std::atomic<bool>* stop)
-    : path_(std::move(path)), tell_(std::move(tell)), stop_(stop) {}
+                           const std::atomic<bool>* stop, std::atomic<double>* waited_s)
+    : path_(std::move(path)), tell_(std::move(tell)), stop_(stop), total_s_(waited_s) {}
 
 store::OpenOptions DatabaseWait::options() {
   store::OpenOptions options;
@@ -42,7 +55,7 @@ bool DatabaseWait::keep_waiting(double waited_s) {
   const std::chrono::duration<double> since = now - asked_;
   asked_ = now;
   // What lies between two waits is none.
-  total_s_ = total_s_ + std::min(waited_s, since.count());
+  if (total_s_) total_s_->fetch_add(std::min(waited_s, since.count()));
   if (waited_s < kTellAfterS) told_ = false;
   if (waited_s >= kTellAfterS && !told_) {
     told_ = true;

@@ -1,5 +1,5 @@
-// How a command waits for a database that another process holds: it says for whom, and how long it
-// has waited is known.
+// How a command waits for a database that another process holds: it says for whom, and counts for
+// how long.
 #pragma once
 
 #include <atomic>
@@ -8,28 +8,35 @@
 #include <string>
 
 #include "nsa/store/store.hpp"
+#include "program.hpp"
 
 namespace nsa::cli {
 
-/// Outlives the stores that are opened with its options.
+/// Options of a command that says on stderr for whom it waits. `settings` outlives the stores that
+/// are opened with them.
+store::OpenOptions wait_aloud(const Settings& settings);
+/// The database of the command, to read: as Store::open_existing, and it waits aloud.
+store::Store existing_database(const Settings& settings);
+
+/// For commands that do something else with their wait. Outlives the stores that are opened with
+/// its options.
 class DatabaseWait {
  public:
-  /// `tell` gets a line once in each wait of a second or more; `stop` (may be null) ends a wait.
+  /// `tell` gets a line once in each wait of a second or more; `stop` ends a wait, and
+  /// `waited_s` grows by the seconds of all of them (both may be null).
   DatabaseWait(std::string path, std::function<void(const std::string&)> tell,
-               const std::atomic<bool>* stop = nullptr);
+               const std::atomic<bool>* stop = nullptr, std::atomic<double>* waited_s = nullptr);
   DatabaseWait(const DatabaseWait&) = delete;
   DatabaseWait& operator=(const DatabaseWait&) = delete;
   store::OpenOptions options();
-  /// Seconds of all waits so far.
-  const std::atomic<double>& waited_s() const noexcept { return total_s_; }
-
- private:
+  /// As in store::OpenOptions.
   bool keep_waiting(double waited_s);
 
+ private:
   std::string path_;
   std::function<void(const std::string&)> tell_;
   const std::atomic<bool>* stop_;
-  std::atomic<double> total_s_ = 0;
+  std::atomic<double>* total_s_;
   std::chrono::steady_clock::time_point asked_{};
   bool told_ = false;
 };

@@ -2,6 +2,7 @@
 
 #include "csv.hpp"
 #include "database.hpp"
+#include "files/database_wait.hpp"
 #include "nsa/reports/text_table.hpp"
 
 namespace nsa::cli {
@@ -23,9 +24,8 @@ NightlyHistory read_history(const Settings& settings, const NightlySource& sourc
   if (source.csv && settings.db) throw InputError("--csv and --db: give one of them");
   if (source.csv && settings.device) throw InputError("--device: is for the database, not --csv");
   NightlyHistory history =
-      source.csv
-          ? read_nightly_csv(*source.csv)
-          : read_nightly_database(store::Store::open_existing(settings.db_path()), settings.device);
+      source.csv ? read_nightly_csv(*source.csv)
+                 : read_nightly_database(existing_database(settings), settings.device);
   for (const std::string& note : history.notes) say(settings, "note: " + reports::printable(note));
   return history;
 }

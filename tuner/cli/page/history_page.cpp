@@ -2,6 +2,8 @@
 
 #include "clocks.hpp"
 #include "contests.hpp"
+#include "files/database_wait.hpp"
+#include "files/read_document.hpp"
 #include "nsa/page/history.hpp"
 #include "tables.hpp"
 #include "traces.hpp"
@@ -19,8 +21,8 @@ Json database_data(const Settings& settings, const CheckInput& input, const Page
             {"environments", Json::object()},
             {"results", Json::array()}};
   std::optional<ThresholdTable> table;
-  if (extras.thresholds) table = load_thresholds(*extras.thresholds);
-  const auto db = store::Store::open_existing(settings.db_path());
+  if (extras.thresholds) table = read_thresholds(*extras.thresholds);
+  const auto db = existing_database(settings);
   return {{"contests", contests_json(db, settings.device, table)},
           {"clocks", clocks_json(db, settings.device)},
           {"environments", environments_json(db, settings.device)},

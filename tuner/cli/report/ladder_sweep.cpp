@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "files/database_wait.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/run_tables/grids.hpp"
@@ -114,7 +115,7 @@ void fill(run_tables::Cell& cell, const Length& length, const Router& router) {
 }  // namespace
 
 LadderOfSweep ladder_of_sweep(const Settings& settings, const std::string& asked) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   const Run run = find_ladder(db, settings.db_path(), asked);
   LadderOfSweep ladder;
   for (const Device& device : run.devices) {

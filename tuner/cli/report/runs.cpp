@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "files/database_wait.hpp"
 #include "nsa/reports/run_result_text.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -99,7 +100,7 @@ std::string past_text(const PastRun& past, reports::Style style) {
 }
 
 ExitCode print_results(const Settings& settings, std::vector<std::string> ids) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   if (ids.empty()) {
     const std::vector<Run> runs = db.runs();
     if (runs.empty()) return nothing_judged(settings.db_path() + ": has no run");
@@ -164,7 +165,7 @@ std::string compared_text(std::vector<tuner::ComparedTimes> all, reports::Style 
 
 ExitCode print_comparison(const Settings& settings, const std::string& before,
                           const std::string& after) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   const Run first = find_run(db, before, settings), second = find_run(db, after, settings);
   const tuner::Observations first_rows = rows_of(db, first), second_rows = rows_of(db, second);
   const auto compared = tuner::compare_runs(first_rows, second_rows);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "files/database_wait.hpp"
 #include "nsa/page/slope.hpp"
 #include "nsa/run_tables/grids.hpp"
 #include "nsa/run_tables/scaling.hpp"
@@ -44,7 +45,7 @@ ScalingRow row_of(const Json& contest, const Json& variant) {
 }
 
 std::vector<ScalingRow> rows_of_database(const Settings& settings) {
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   std::vector<ScalingRow> rows;
   for (const Json& contest : contests_json(db, settings.device, std::nullopt)) {
     for (const Json& variant : contest["variants"]) rows.push_back(row_of(contest, variant));

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "files/database_wait.hpp"
 #include "nsa/kernels/peak.hpp"
 #include "nsa/reports/run_result_text.hpp"
 #include "nsa/schemas/output_path.hpp"
@@ -33,7 +34,7 @@ void measure_peak(const RunDevice& device, Dtype dtype, RunReport& report) {
 std::optional<store::Store> open_database(const Settings& settings, const RunOptions& options) {
   if (options.no_db) return std::nullopt;
   try {
-    return store::Store::open(settings.db_path());
+    return store::Store::open(settings.db_path(), wait_aloud(settings));
   } catch (const EnvironmentError& error) {
     throw EnvironmentError(std::string(error.what()) + "; --no-db keeps no result");
   }

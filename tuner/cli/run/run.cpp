@@ -50,11 +50,6 @@ RunMemory memory_of(const RunPlan& plan, const Workspace& workspace, const Devic
   return memory;
 }
 
-void write_whole(WholeFile& file, const std::string& text) {
-  file.write(text);
-  file.finish();
-}
-
 /// A line every `every` steps, outside of the timed region.
 class Heartbeats {
  public:
@@ -146,8 +141,8 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.memory = memory_of(plan, workspace, device.device());
   if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
   publish(settings, report, std::move(record), db);
-  if (proof_file) write_whole(*proof_file, json_text(*report.proof, 2) + "\n");
-  if (stage_file) write_whole(*stage_file, json_text(ranges.chrome_json()) + "\n");
+  if (proof_file) proof_file->write_whole(json_text(*report.proof, 2) + "\n");
+  if (stage_file) stage_file->write_whole(json_text(ranges.chrome_json()) + "\n");
   return verdict(settings, report);
 }
 

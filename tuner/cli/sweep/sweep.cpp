@@ -340,7 +340,8 @@ ExitCode measure(const Settings& settings, const SweepOptions& o) {
   if (!plan.left_out.empty())
     say(settings, "note: " + left_out_line(plan) + "; --dry-run lists them");
   const auto told = [&](const std::string& text) { progress.note(text); };
-  DatabaseWait wait(settings.db_path(), told, &stop);
+  std::atomic<double> waited_s = 0;  // for other processes
+  DatabaseWait wait(settings.db_path(), told, &stop, &waited_s);
   if (o.resume_id) {  // in a file that is there: a wrong --db must not make one
     const auto run =
         store::Store::open_existing(settings.db_path(), wait.options()).find_run(*o.resume_id);
@@ -357,14 +358,14 @@ ExitCode measure(const Settings& settings, const SweepOptions& o) {
                             owned.resumed() ? " (resumed)" : ""));
   tuner::SweepInput input;
   input.spec = spec;
-  input.spec.budget_s = left_of(spec.budget_s, start, wait.waited_s());
-  input.uncounted_s = &wait.waited_s();
+  input.spec.budget_s = left_of(spec.budget_s, start, waited_s);
+  input.uncounted_s = &waited_s;
   input.plan = std::move(plan);
   tuner::Refined refined;
   input.next_plan = [&](const std::vector<Measurement>& rows, const tuner::Lend& lend) {
     return tuner::plan_with_workers(
         refinements_of(rows, spec, device, found, refined), spec, device, workers, found,
-        {&stop, left_of(spec.budget_s, start, wait.waited_s()), nullptr, lend});
+        {&stop, left_of(spec.budget_s, start, waited_s), nullptr, lend});
   };
   input.device = device;
   input.workers = workers;
@@ -372,7 +373,7 @@ ExitCode measure(const Settings& settings, const SweepOptions& o) {
   input.run_id = owned.run().id;
   input.host = host_name();
   input.earlier = db.measurements({.run_id = owned.run().id, .with_samples = true});
-  before.wait_s = wait.waited_s();
+  before.wait_s = waited_s;
   before.store_s = seconds_since(start) - before.discover_s - before.plan_s - before.wait_s;
   input.trace = o.trace;
   input.counters = o.counters;

@@ -12,6 +12,7 @@
 #include "device_runs.hpp"
 #include "emit.hpp"
 #include "executor.hpp"
+#include "files/database_wait.hpp"
 #include "files/read_document.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/probes/probes.hpp"
@@ -201,7 +202,7 @@ std::string others_measured(const store::Store& db) {
 ExitCode run(const Settings& settings, TuneOptions o) {
   if (o.emit.from) return emit_file(settings, o.emit, o.out);
   if (!std::isfinite(o.margin)) throw InputError("--margin: is not a number; give 1 to 100");
-  const auto db = store::Store::open_existing(settings.db_path());
+  const auto db = existing_database(settings);
   std::vector<std::string> left_out;
   const std::vector<std::string> with_rows = executors_of(db, o.runs, settings.device);
   const ExecutorChoice chosen = choose_executor(with_rows, o.executor);
@@ -239,10 +240,7 @@ ExitCode run(const Settings& settings, TuneOptions o) {
     decided += report.decided;
     const std::string table = dump_thresholds(report.table);
     if (on_stdout) print_text(table);
-    if (file) {
-      file->write(table);
-      file->finish();
-    }
+    if (file) file->write_whole(table);
     const std::vector<std::string> changes =
         before ? tuner::compare_tables(*before, report.table) : std::vector<std::string>{};
     written.push_back(written_json(path, d.device, report, changes));

@@ -263,16 +263,17 @@ ExitCode run(const Settings& settings, const VerifyOptions& o) {
     tell_plan(settings, plan, bench, outcome.left_out);
     return ExitCode::good;
   }
+  std::atomic<double> waited_s = 0;  // for other processes
   DatabaseWait wait(
-      settings.db_path(), [&](const std::string& text) { line.note(text); }, &stop);
+      settings.db_path(), [&](const std::string& text) { line.note(text); }, &stop, &waited_s);
   store::Store db = store::Store::open(settings.db_path(), wait.options());
   const store::OwnedRun owned = db.open_run(run_request(spec, table, bench.device, bench.foreign));
   outcome.run_id = owned.run().id;
-  spec.budget_s = std::max(budget_s + wait.waited_s() - seconds_since(start), 1e-3);
+  spec.budget_s = std::max(budget_s + waited_s - seconds_since(start), 1e-3);
   StoreSink sink(db);
   tuner::SweepInput input = sweep_input(bench, spec, std::move(plan), outcome.run_id, stop);
   input.share = o.share || all_simulated(bench.found);
-  input.uncounted_s = &wait.waited_s();
+  input.uncounted_s = &waited_s;
   const tuner::SweepReport swept = tuner::run_sweep(input, sink, line);
   line.clear();
   db.end_run(outcome.run_id, swept.complete ? RunState::complete : RunState::incomplete);

@@ -129,10 +129,19 @@ void Turn::begin() {
   if (begun_) return;
   if (lock_ && !lock_->try_lock()) {
     reporter_.note(waiting_text(*lock_, input_.device.id));
-    const Account account(breakdown_.wait_s);
-    if (!lock_->lock(interrupt_)) throw Interrupted{};
+    wait_for_device();
   }
   begun_ = true;
+}
+
+/// Who waits for another process spends nothing of the budget: a stop alone ends it.
+void Turn::wait_for_device() {
+  const TimePoint began = Clock::now();
+  const bool ours = lock_->lock(Interrupt(input_.stop, std::nullopt));
+  const double waited_s = seconds_since(began);
+  breakdown_.wait_s += waited_s;
+  interrupt_.leave_out(waited_s);
+  if (!ours) throw Interrupted{};
 }
 
 void Turn::end() {

@@ -94,6 +94,7 @@ class Turn {
   };
   std::size_t place(std::size_t lane, std::size_t worker) const;
   Slot& slot(std::size_t lane, std::size_t worker) { return slots_[place(lane, worker)]; }
+  void wait_for_device();
   void renew(Slot& slot);
   bool release(Slot& slot);
   /// Of one that cannot, the process is ended.

@@ -32,6 +32,8 @@ class WholeFile {
   void write(std::string_view bytes);
   /// Brings all of it to the disk and gives it its name; nothing is written after that.
   void finish();
+  /// All of a text, and finish().
+  void write_whole(std::string_view text);
 
  private:
   [[noreturn]] void fail() const;

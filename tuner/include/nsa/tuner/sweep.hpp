@@ -129,8 +129,9 @@ struct SweepInput {
   std::string tracer_library;        // for a worker that hung on a GPU; empty: none, because
   std::string no_tracer = "no library that traces was given";
   const std::atomic<bool>* stop = nullptr;  // set by Ctrl-C: ends between two visits
-  /// Grows by the seconds in which the sink waited for other processes: no part of the budget.
-  const std::atomic<double>* uncounted_s = nullptr;
+  /// Grows by the seconds in which other processes were waited for, by the sink or for the device:
+  /// no part of the budget. Null: those of the device alone do not count.
+  std::atomic<double>* uncounted_s = nullptr;
   std::string lock_dir;  // of the device lock; empty: the machine's (DeviceLock)
   /// All processes of a contest live at once: while the first one gets ready, so do the others. For
   /// our workers alone, on a device that does not feel a process that does nothing.

@@ -39,7 +39,8 @@ struct MergeReport {
 /// InputError with one line, and nothing is added, when a file is missing, damaged, locked, of
 /// another program or of a newer version, or when two files contradict each other: another content
 /// under one id, or a run that went on in both of them. EnvironmentError as in Store::open for
-/// `out`. A new `out` appears whole or not at all.
+/// `out`, and `options.keep_waiting` is asked of `out` alone. A new `out` appears whole or not at
+/// all.
 MergeReport merge(const std::vector<std::string>& files, const std::string& out,
                   const OpenOptions& options = {});
 
