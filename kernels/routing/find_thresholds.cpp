@@ -21,22 +21,24 @@ LoadedTable load(const fs::path& file) { return {load_thresholds(file.string()),
 
 /// What was decided on a GPU says nothing of a CPU, and the other way round. Who named the file
 /// wants its decisions, so that going on without them would hide that they are not used.
-LoadedTable fitting(LoadedTable loaded, const Device& device, const std::string& wanted) {
+LoadedTable fitting(LoadedTable loaded, const Device& device, const std::string& named_by) {
   const Device& of = loaded.table.device;
   if (of.backend == device.backend) return loaded;
-  throw InputError(wanted + ": " + loaded.path + " was decided on " + of.id + " (" + of.name +
+  throw InputError(named_by + loaded.path + ": was decided on " + of.id + " (" + of.name +
                    ") and this runs on " + device.id +
                    "; name that device, or decide for this one with `nsatune sweep` and "
                    "`nsatune tune`");
 }
 
-/// A file, or this device's file of a folder. `wanted` says who named it, for the error.
-LoadedTable load_named(const std::string& path, const Device& device, const std::string& wanted) {
+/// A file, or this device's file of a folder. Errors begin with `named_by`: nothing where the
+/// caller named it, who knows whether that was a flag or an argument.
+LoadedTable load_named(const std::string& path, const Device& device,
+                       const std::string& named_by = "") {
   std::error_code error;
-  if (!fs::is_directory(path, error)) return fitting(load(path), device, wanted);
+  if (!fs::is_directory(path, error)) return fitting(load(path), device, named_by);
   const auto file = routing::pick_file(path, device);
   if (file) return load(*file);
-  throw InputError(wanted + ": " + path + " holds no thresholds of a " +
+  throw InputError(named_by + path + ": holds no thresholds of a " +
                    std::string(to_string(device.backend)) +
                    " device; make them with "
                    "`nsatune sweep` and `nsatune tune -o " +
@@ -75,9 +77,9 @@ fs::path shipped_folder() {
 
 std::optional<LoadedTable> find_thresholds(const std::optional<std::string>& flag,
                                            const Device& device) {
-  if (flag) return load_named(*flag, device, "--thresholds");
+  if (flag) return load_named(*flag, device);
   if (const auto path = variable("NSATUNE_THRESHOLDS")) {
-    return load_named(*path, device, "NSATUNE_THRESHOLDS");
+    return load_named(*path, device, "NSATUNE_THRESHOLDS: ");
   }
   const auto folder = user_folder();
   return folder ? load_if_any(*folder, device) : std::nullopt;

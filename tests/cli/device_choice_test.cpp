@@ -51,10 +51,23 @@ TEST_CASE("thresholds of another back end that somebody named are refused with w
     INFO(refused->err);
     CHECK(refused->exit_code == 2);
     CHECK(refused->out.empty());
-    CHECK(refused->err.find("was decided on cuda:0 (NVIDIA H200) and this runs on cpu") !=
+    CHECK(refused->err.find("gpu.json: was decided on cuda:0 (NVIDIA H200) and this runs on cpu") !=
           std::string::npos);
   }
   CHECK(nsatune(folder, "explain gpu.json").exit_code == 0);  // read for its own device
+}
+
+TEST_CASE("a folder without thresholds is blamed itself, not a flag that nobody gave", "[cli]") {
+  const Folder folder;
+  std::filesystem::create_directory(folder.file("my folder"));
+  const Result argument = nsatune(folder, "explain 'my folder' --device cpu");
+  INFO(argument.err);
+  CHECK(argument.exit_code == 2);
+  CHECK(argument.err.starts_with("nsatune: my folder: holds no thresholds of a cpu device; "));
+  const Result variable = nsatune(folder, "explain --device cpu", "NSATUNE_THRESHOLDS='my folder'");
+  INFO(variable.err);
+  CHECK(variable.exit_code == 2);
+  CHECK(variable.err.starts_with("nsatune: NSATUNE_THRESHOLDS: my folder: holds no thresholds"));
 }
 
 TEST_CASE("a file is explained for its own device, and this machine's is not asked for", "[cli]") {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "files/read_document.hpp"
 #include "nsa/kernels/documents.hpp"
 #include "nsa/reports/tables.hpp"
 #include "nsa/reports/text_table.hpp"
@@ -112,7 +113,7 @@ std::optional<LoadedTable> foreign_table(const std::optional<std::string>& file,
   if (file && std::filesystem::is_directory(*file, error)) {
     loaded = find_thresholds(file, device);
   } else if (file) {  // whatever device it was decided on
-    loaded = LoadedTable{load_thresholds(*file), *file};
+    loaded = LoadedTable{read_thresholds(*file), *file};
   }
   if (loaded && loaded->table.executor == kOwnExecutor) loaded.reset();
   return loaded;
