@@ -4,13 +4,15 @@
 
 #include <algorithm>
 
+#include "nsa/reports/units.hpp"
+
 namespace nsa::check_output {
 namespace {
 
 /// `times`: as a multiple, which is read more easily than hundreds of per cent.
 std::string size_of(double value, bool is_ratio, bool times) {
   if (!is_ratio) return fmt::format("{:+.4g}", value);
-  if (times) return fmt::format("{:.2f}x", value);
+  if (times) return reports::format_ratio(value);
   return fmt::format("{:+.1f} %", (value - 1) * 100);
 }
 

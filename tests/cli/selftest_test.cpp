@@ -57,4 +57,48 @@ TEST_CASE("selftest of a short history exits 3 and says why", "[check]") {
   CHECK(nsatune(folder, "selftest --csv none.csv").exit_code == 2);
 }
 
+TEST_CASE("selftest plants no step that numbers cannot hold", "[check]") {
+  const Folder folder;
+  std::string wild = "time,a\n", beside = "time,a,b\n";
+  for (int night = 0; night < 20; ++night) {
+    const std::string value = std::to_string(night) + (night % 2 ? ",1e308" : ",1");
+    wild += value + "\n";
+    beside += value + (night % 3 ? ",100.1\n" : ",99.9\n");
+  }
+  folder.write("wild.csv", wild);
+  const Result result = nsatune(folder, "selftest --csv wild.csv");
+  INFO(result.out);
+  CHECK(result.exit_code == 3);
+  CHECK(result.out.find("inf") == std::string::npos);
+  CHECK(result.out.find("varies more than a step could stand out from") != std::string::npos);
+  CHECK(json_of(nsatune(folder, "selftest --csv wild.csv --json"), "selftest")["ratio"] == 1);
+  folder.write("beside.csv", beside);
+  CHECK(nsatune(folder, "selftest --csv beside.csv")
+            .out.starts_with("planted a step of +10.0 % "
+                             "in b\n"));
+}
+
+TEST_CASE("selftest says by how much it moves values that have no ratio", "[check]") {
+  const Folder folder;
+  std::string rows = "time,a\n";
+  for (int night = 0; night < 20; ++night)
+    rows += std::to_string(night) + (night % 2 ? ",-10.01\n" : ",-9.99\n");
+  folder.write("h.csv", rows);
+  const Result result = nsatune(folder, "selftest --csv h.csv");
+  INFO(result.out);
+  CHECK(result.out.starts_with("planted a step of +1 in a\n"));
+}
+
+TEST_CASE("a step from 1 to 1e308 is printed in few digits", "[check]") {
+  const Folder folder;
+  folder.write("h.csv", history_csv({{"a", 1, 1e308, 15}, {"b"}}, 20));
+  for (const std::string format : {"text", "markdown", "junit", "csv"}) {
+    const Result result = nsatune(folder, "check --csv h.csv --format " + format);
+    INFO(result.out);
+    CHECK(result.exit_code == 1);
+    CHECK(result.out.find("inf") == std::string::npos);
+    CHECK(result.out.find("00000000") == std::string::npos);
+  }
+}
+
 }  // namespace nsa::test

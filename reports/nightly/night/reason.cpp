@@ -4,13 +4,15 @@
 
 #include <cmath>
 
+#include "nsa/nightly/ratio_text.hpp"
+
 namespace nsa::nightly {
 namespace {
 
 /// "+2.13 %", or the difference itself on a linear scale.
 std::string size_of(const Found& f) {
   if (f.change.delta) return fmt::format("{:+.4g}", *f.change.delta);
-  return fmt::format("{:+.2f} %", 100 * (*f.change.ratio - 1));
+  return ratio_text(*f.change.ratio);
 }
 
 std::string when(std::int64_t index, const std::string& time) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <limits>
 #include <span>
 
 #include "drift.hpp"
@@ -35,7 +36,10 @@ Found found_of(const Examined& e, std::size_t begin, std::size_t end, const Step
   change.index = e.night(step.at).index;
   change.time = e.night(step.at).time;
   change.up = found.size() > 0;
-  const auto shown = [&](double x) { return track.log_scale ? std::exp(x) : x * track.unit; };
+  const auto shown = [&](double x) {
+    constexpr double kMost = std::numeric_limits<double>::max();  // of two values it may be more
+    return std::clamp(track.log_scale ? std::exp(x) : x * track.unit, -kMost, kMost);
+  };
   (track.log_scale ? change.ratio : change.delta) = shown(found.size());
   change.interval = {shown(step.interval.first), shown(step.interval.second)};
   change.p = change.q = step.p;

@@ -9,6 +9,7 @@
 
 #include "check/input.hpp"
 #include "nsa/nightly/power.hpp"
+#include "nsa/nightly/ratio_text.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "shell.hpp"
 
@@ -93,8 +94,9 @@ std::string commits_text(const nightly::Change& change) {
 
 std::string target_text(const BisectTarget& target) {
   const nightly::Change& change = target.change;
-  return fmt::format("{}\n  {:+.2f} % since {}, row {}\n", reports::printable(target.series),
-                     100 * (*change.ratio - 1), reports::printable(change.time), change.index + 1) +
+  return fmt::format("{}\n  {} since {}, row {}\n", reports::printable(target.series),
+                     nightly::ratio_text(*change.ratio), reports::printable(change.time),
+                     change.index + 1) +
          commits_text(change);
 }
 

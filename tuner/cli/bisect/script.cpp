@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bisect.hpp"
+#include "nsa/nightly/ratio_text.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "shell.hpp"
 
@@ -39,25 +40,20 @@ code=$?
 case $code in 0 | 1 | 125) exit $code ;; *) exit 255 ;; esac
 )script";
 
-/// "+8.0 %"
-std::string size_of(const nightly::Change& change) {
-  return fmt::format("{:+.2f} %", 100 * (change.ratio.value_or(1) - 1));
-}
-
 }  // namespace
 
 std::string bisect_script(const BisectTarget& target, const BisectCommands& commands) {
   const nightly::Change& change = target.change;
   using fmt::arg;
-  return fmt::format(kScript,
-                     arg("comment", fmt::format("{} since {}, {}", size_of(change),
-                                                reports::printable(change.time),
-                                                reports::printable(target.series))),
-                     arg("bad", change.last_commit), arg("good", change.first_commit),
-                     arg("program", shell_word(commands.program)),
-                     arg("build", shell_word(commands.build)),
-                     arg("measure", shell_word(commands.measure)), arg("step", target.step),
-                     arg("noise", target.noise));
+  return fmt::format(
+      kScript,
+      arg("comment",
+          fmt::format("{} since {}, {}", nightly::ratio_text(change.ratio.value_or(1)),
+                      reports::printable(change.time), reports::printable(target.series))),
+      arg("bad", change.last_commit), arg("good", change.first_commit),
+      arg("program", shell_word(commands.program)), arg("build", shell_word(commands.build)),
+      arg("measure", shell_word(commands.measure)), arg("step", target.step),
+      arg("noise", target.noise));
 }
 
 }  // namespace nsa::cli

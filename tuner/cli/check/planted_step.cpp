@@ -34,6 +34,21 @@ bool all_positive(const nightly::Series& series) {
   });
 }
 
+/// Whether numbers can hold what the step makes of the values. Of a series that moves by powers of
+/// ten from night to night, a step that stands out is larger than any number.
+bool can_be_planted(const nightly::Series& series, const PlantedStep& step) {
+  const auto holds = [&](double value) {
+    const double moved = value * step.factor + step.added;
+    return step.factor == 1 ? std::isfinite(moved) : std::isnormal(moved);
+  };
+  const auto holds_cycles = [&](double cycles) { return std::isfinite(cycles * step.factor); };
+  return std::ranges::all_of(step.nights, [&](std::size_t i) {
+    const nightly::Night& night = series.nights[i];
+    return std::ranges::all_of(night.values, holds) &&
+           std::ranges::all_of(night.cycles, holds_cycles);
+  });
+}
+
 /// A step of the series and its noise as a share of the level.
 struct PossibleStep {
   PlantedStep step;
@@ -78,12 +93,14 @@ std::optional<PlantedStep> quietest_step(const std::vector<nightly::Series>& his
                                          const nightly::Report& report,
                                          const nightly::Options& options, Suits suits) {
   std::optional<PossibleStep> quietest;
-  const std::size_t least = static_cast<std::size_t>(options.warm_up) + kPlantedNights;
+  const std::size_t least = nights_for_step(options);
   for (std::size_t i = 0; i < history.size(); ++i) {
     const std::vector<std::size_t> nights = last_epoch(history[i]);
     if (nights.size() < least || !suits(report.series[i].state)) continue;
     PossibleStep possible = possible_step(history[i], i, nights, options.better);
-    if (steps_at(report.series[i], history[i], possible.step)) continue;
+    if (steps_at(report.series[i], history[i], possible.step) ||
+        !can_be_planted(history[i], possible.step))
+      continue;
     if (!quietest || possible.noise < quietest->noise) quietest = std::move(possible);
   }
   if (!quietest) return std::nullopt;
@@ -97,6 +114,16 @@ bool has_values_tonight(nightly::State state) {
 }
 
 }  // namespace
+
+std::size_t nights_for_step(const nightly::Options& options) {
+  return static_cast<std::size_t>(options.warm_up) + kPlantedNights;
+}
+
+bool any_long_enough(const std::vector<nightly::Series>& history, const nightly::Options& options) {
+  return std::ranges::any_of(history, [&](const nightly::Series& series) {
+    return last_epoch(series).size() >= nights_for_step(options);
+  });
+}
 
 bool steps_at(const nightly::Verdict& verdict, const nightly::Series& series,
               const PlantedStep& step) {

@@ -22,9 +22,13 @@ struct PlantedStep {
 
 /// A step to the worse in the quietest series that is long enough and `ok`, or where none is, in
 /// one that changed on other nights: ten per cent, or eight times its noise from night to night
-/// where that is more. Nothing where no series is long enough.
+/// where that is more. Nothing where no series is long enough, or none of those suits.
 std::optional<PlantedStep> step_for(const std::vector<nightly::Series>& history,
                                     const nightly::Report& report, const nightly::Options& options);
+/// Nights in one environment that a series needs: check says nothing of those that it warms up in.
+std::size_t nights_for_step(const nightly::Options& options);
+/// Whether some series has as many.
+bool any_long_enough(const std::vector<nightly::Series>& history, const nightly::Options& options);
 /// Whether a change of the series begins with the step, or a night beside.
 bool steps_at(const nightly::Verdict& verdict, const nightly::Series& series,
               const PlantedStep& step);

@@ -6,6 +6,7 @@
 #include "history/source.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/reports/text_table.hpp"
+#include "nsa/reports/units.hpp"
 #include "nsa/schemas/text.hpp"
 #include "planted_step.hpp"
 
@@ -17,6 +18,7 @@ struct Outcome {
   ExitCode code = ExitCode::nothing_judged;
   std::string series;     // into which the step was planted
   double ratio = 1;       // of the step; 1 on a linear scale
+  double added = 0;       // by the step on a linear scale
   bool found = false;     // with the step: exit 1, for this series, from that night on
   bool restored = false;  // without it: what the data itself gives
   int exit_code_of_data = 0;
@@ -53,20 +55,30 @@ void try_step(Outcome& outcome, NightlyHistory history, const nightly::Report& r
   }
 }
 
+std::string why_no_step(const NightlyHistory& history, const nightly::Options& options) {
+  const std::size_t nights = nights_for_step(options);
+  if (any_long_enough(history.series, options))
+    return fmt::format(
+        "each series with {} nights in one environment has no value in the last night, changed "
+        "where the step would begin, or varies more than a step could stand out from",
+        nights);
+  return fmt::format("no series has {} nights in one environment; there {} {}", nights,
+                     history.nights == 1 ? "is" : "are",
+                     counted(static_cast<std::int64_t>(history.nights), "night"));
+}
+
 Outcome outcome_of(const NightlyHistory& history, const nightly::Options& options) {
   const nightly::Report report = nightly::judge(history.series, options);
   Outcome outcome;
   outcome.exit_code_of_data = report.exit_code;
   const std::optional<PlantedStep> step = step_for(history.series, report, options);
   if (!step) {
-    outcome.reason = fmt::format("no series has {} nights in one environment; there {} {}",
-                                 static_cast<std::size_t>(options.warm_up) + kPlantedNights,
-                                 history.nights == 1 ? "is" : "are",
-                                 counted(static_cast<std::int64_t>(history.nights), "night"));
+    outcome.reason = why_no_step(history, options);
     return outcome;
   }
   outcome.series = history.series[step->series].name;
   outcome.ratio = step->factor;
+  outcome.added = step->added;
   try_step(outcome, history, report, options, *step);
   return outcome;
 }
@@ -81,6 +93,14 @@ Json json_of(const Outcome& outcome) {
           {"reason", outcome.reason}};
 }
 
+/// "+10.0 %"; "2.30x" from a doubling or a halving on; "+0.25" on a linear scale.
+std::string step_text(const Outcome& outcome) {
+  if (outcome.added != 0) return fmt::format("{:+.4g}", outcome.added);
+  const bool times = outcome.ratio >= 2 || outcome.ratio <= 0.5;
+  return times ? reports::format_ratio(outcome.ratio)
+               : fmt::format("{:+.1f} %", (outcome.ratio - 1) * 100);
+}
+
 ExitCode run(const Settings& settings, const NightlySource& source) {
   const Outcome outcome = outcome_of(read_history(settings, source), judge_options(source));
   if (settings.json) {
@@ -89,7 +109,7 @@ ExitCode run(const Settings& settings, const NightlySource& source) {
   }
   std::string text;
   if (!outcome.series.empty())
-    text = fmt::format("planted a step of {:+.1f} % in {}\n", (outcome.ratio - 1) * 100,
+    text = fmt::format("planted a step of {} in {}\n", step_text(outcome),
                        reports::printable(outcome.series));
   const char* verdict = outcome.code == ExitCode::good    ? "the gate works"
                         : outcome.code == ExitCode::found ? "the gate does NOT work"
