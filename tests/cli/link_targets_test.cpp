@@ -20,7 +20,7 @@ TEST_CASE("the file of link targets is printed, edited, read and refused", "[cli
   CHECK(edited.out.find("0.5") != std::string::npos);
   CHECK(edited.out.find("nvlink_share") != std::string::npos);
   for (const char* bad :
-       {"{}", "[]", R"({"schema_version": 2})",
+       {"{}", "[]", "3", R"({"schema_version": "1"})", R"({"schema_version": 2})",
         R"({"schema_version": 1, "pcie_share": [0.9, 0.5]})",
         R"({"schema_version": 1, "pcie_share": 3})", R"({"schema_version": 1, "pci": [0.1, 0.2]})",
         R"({"schema_version": 1, "nvlink_share": [0.1, 1.5]})", "{"}) {

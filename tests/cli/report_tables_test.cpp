@@ -222,6 +222,23 @@ TEST_CASE("targets may be YAML, and report targets judges without failing", "[cl
   CHECK(judged["gap_percent"].get<double>() < -99);
 }
 
+TEST_CASE("a target that no rate could miss is refused", "[cli]") {
+  const Folder folder;
+  const auto refused = [&](const std::string& rates, const std::string& why) {
+    folder.write("targets.yaml",
+                 "schema_version: 1\ntargets:\n  - device: '*'\n    model: tiny\n    seq_len: 64\n"
+                 "    direction: forward\n" +
+                     rates);
+    const Result result = nsatune(folder, "report targets targets.yaml");
+    INFO(result.err);
+    CHECK(result.exit_code == 2);
+    CHECK(result.err == "nsatune: targets.yaml" + why + "\n");
+  };
+  refused("    at_least: .nan\n", ":7: .nan is not a finite number");
+  refused("    at_least: .inf\n", ":7: .inf is not a finite number");
+  refused("    at_least: 100\n    up_to: 50\n", ": /targets/0: up_to 50 is below at_least 100");
+}
+
 TEST_CASE("targets that users named are judged only on their devices", "[cli]") {
   const Folder folder;
   const Result result = nsatune(folder, "report targets --json");

@@ -124,6 +124,8 @@ TEST_CASE("an empty value and a number that would be wrapped or cut are refused"
   check_refused("sweep quick --seed -1", "--seed");
   check_refused("tune -o t.json --seed 18446744073709551616", "--seed");
   check_refused("tune -o t.json --margin nan", "--margin");
+  check_refused("report eta --tokens-per-s nan", "--tokens-per-s: nan is not a number from");
+  check_refused("report eta --tokens-per-s 39 --limit-hours nan", "--limit-hours: nan is not");
 }
 
 TEST_CASE("a bad resume makes no database, a bad axis names its spec", "[cli]") {

@@ -28,8 +28,11 @@ std::optional<ShareBand> times(std::optional<double> gb_per_s, const ShareBand& 
 
 LinkTargets read_link_targets(const std::string& path) {
   const Json document = parse_json(read_text_file(path), path);
-  if (!document.is_object() || document.value("schema_version", 0) != 1)
-    throw InputError(path + ": not link targets of schema_version 1");
+  const auto version = document.find("schema_version");
+  if (!document.is_object() || version == document.end() || *version != 1)
+    throw InputError(path +
+                     ": not link targets of schema_version 1; devices --print-link-targets "
+                     "prints some");
   for (const auto& [key, value] : document.items())
     if (key != "schema_version" && key != "pcie_share" && key != "nvlink_share")
       throw InputError(path + ": " + key +

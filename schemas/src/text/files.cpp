@@ -23,7 +23,10 @@ std::string read_text_file(const std::string& path) {
   if (!fs::exists(status))
     throw InputError(path + ": cannot be found; check the path" +
                      (error ? " (" + error.message() + ")" : std::string()));
-  if (!fs::is_regular_file(status)) throw InputError(path + ": is not a regular file");
+  if (fs::is_directory(status))
+    throw InputError(path + ": is a folder, not a regular file; name a file");
+  if (!fs::is_regular_file(status))
+    throw InputError(path + ": is not a regular file; put what it gives into one and name that");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw InputError(path + ": cannot be opened: " + std::strerror(errno));
   // The size is only a hint (it is 0 under /proc); the limit holds for what is really read.

@@ -67,14 +67,14 @@ void add_report_eta(Program& program, CLI::App& report) {
   sub->add_option("--steps", o->plan.steps, "Steps of the whole training (default 50000)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
   sub->add_option("--limit-hours", o->plan.limit_hours, "Most hours that count as go (default 24)")
-      ->check(CLI::Range(1e-6, 1e9));
+      ->check(number_in(1e-6, 1e9));
   sub->add_option("--price", o->plan.price_per_device_hour, "Price of one device per hour")
       ->check(number_in(0.0, 1e9));
   sub->add_option("--devices", o->plan.devices, "Number of devices that cost this (default 1)")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   sub->add_option("--tokens-per-s", o->tokens_per_s,
                   "Rate of a training run elsewhere; measures nothing")
-      ->check(CLI::Range(1e-9, 1e15));
+      ->check(number_in(1e-9, 1e15));
 }
 
 }  // namespace nsa::cli
