@@ -75,11 +75,12 @@ TEST_CASE("verify waits likewise, and with --share for nobody", "[cli]") {
   const std::string verify = "verify t.json --db b.sqlite --budget 60s ";
   const Waited waited = wait_behind_holder(folder, verify);
   check_names_holder(waited);
-  CHECK(waited.result.out.find("places in its ranges") != std::string::npos);
+  // On a busy machine it may be "no place in its ranges was judged".
+  CHECK(waited.result.out.find(" in its ranges") != std::string::npos);
   const Holder holder(folder);
   const Result shared = nsatune(folder, verify + "--share");
   CHECK(shared.err.find("waiting") == std::string::npos);
-  CHECK(shared.out.find("places in its ranges") != std::string::npos);
+  CHECK(shared.out.find(" in its ranges") != std::string::npos);
 }
 
 TEST_CASE("a command with --share waits for nobody", "[cli]") {

@@ -1,4 +1,6 @@
 // Slips of the pen around export, import and the settings of other programs: what is said of them.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <sstream>
 
@@ -79,6 +81,44 @@ TEST_CASE("import says what a file is that is of another format", "[cli]") {
   folder.write("other.json", "{\"key\": {}}\n");
   check_refused(folder, "import kernel_tuner other.json",
                 "other.json: cache is missing; kernel_tuner expects Kernel Tuner's");
+}
+
+TEST_CASE("import refuses a pipe at once instead of waiting for its writer", "[cli]") {
+  const Folder folder;
+  REQUIRE(mkfifo(folder.file("pipe").c_str(), 0644) == 0);
+  for (const std::string format : {"csv", "json", "nvbench"})
+    check_refused(folder, "import " + format + " pipe", "pipe: is not a regular file; ");
+  const Result training =
+      nsatune(folder, "run --preset tiny --train --batch 1 --seq-len 8 --data pipe");
+  CHECK(training.exit_code == 2);
+  CHECK(contains(training.err, "pipe: is not a regular file; name a file of tokens"));
+}
+
+TEST_CASE("flags of import and export that contradict each other are refused", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  folder.write("h.csv", "time,a\n0,1\n");
+  const std::string import = "import otava h.csv --stage attend_window ";
+  check_refused(folder, import + "--set seq_len=64 --set seq_len=65", "seq_len is given twice");
+  check_refused(folder, import + "--set batch=1 --axis batch=a", "batch is given twice");
+  check_refused(folder, "export csv --json", "export csv --json: stdout has one of them");
+  folder.write("file", "");
+  check_refused(folder, "export nvbench -o file/x.json", "; choose a folder that exists");
+}
+
+TEST_CASE("an empty file is said to be empty", "[cli]") {
+  const Folder folder;
+  folder.write("empty", "");
+  for (const char* command : {"verify empty", "explain empty", "run --thresholds empty",
+                              "report targets empty", "report memory --thresholds empty"})
+    check_refused(folder, command, "empty: is empty; ");
+}
+
+TEST_CASE("a database given as a CSV file is sent to its flag", "[cli]") {
+  const Folder folder;
+  fill(folder);
+  check_refused(folder, "check --csv results.sqlite",
+                "results.sqlite: is a database; name it with --db, not --csv");
 }
 
 TEST_CASE("several classes are listed a line each, with flags that choose them", "[cli]") {

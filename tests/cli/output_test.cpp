@@ -65,6 +65,35 @@ TEST_CASE("a file that cannot be written is refused before anything runs", "[cli
   CHECK_FALSE(std::filesystem::exists(folder.file("results.sqlite")));
 }
 
+TEST_CASE("a run whose stdout is full keeps its result in the other places", "[cli]") {
+  const Folder folder;
+  const Result r =
+      nsatune(folder,
+              "run --preset tiny --seq-len 8 --layers 1 --steps 1 --stage-trace s.json "
+              ">/dev/full 2>err; code=$?; (exit $code)");
+  CHECK(r.exit_code == 4);
+  CHECK(read_text_file(folder.file("err")).find("nsatune: stdout: cannot write") !=
+        std::string::npos);
+  CHECK(std::filesystem::exists(folder.file("s.json")));
+  CHECK(json_of(nsatune(folder, "db info --json"), "db_info")["run_results"] == 1);
+}
+
+TEST_CASE("- is stdout for check and report, and no file anywhere", "[cli]") {
+  const Folder folder;
+  folder.write("h.csv", "time,a\n0,1\n1,1\n");
+  const Result check = nsatune(folder, "check --csv h.csv --format csv -o -");
+  CHECK(check.out.starts_with("series,"));
+  const Result page = nsatune(folder, "report --csv h.csv -o -");
+  INFO(page.err);
+  if (page.exit_code != 4) CHECK(page.out.starts_with("<!"));  // 4: no libjs-vega here
+  const Result trace =
+      nsatune(folder, "run --preset tiny --seq-len 8 --layers 1 --steps 1 --stage-trace -");
+  CHECK(trace.exit_code == 2);
+  CHECK(trace.err ==
+        "nsatune: -: this output is a file; name one, or ./- where that is its name\n");
+  CHECK_FALSE(std::filesystem::exists(folder.file("-")));
+}
+
 TEST_CASE("a run that fails leaves no empty stage trace", "[cli]") {
   const Folder folder;
   folder.write("stages.json", "earlier");

@@ -222,6 +222,21 @@ TEST_CASE("targets may be YAML, and report targets judges without failing", "[cl
   CHECK(judged["gap_percent"].get<double>() < -99);
 }
 
+TEST_CASE("what no process could use is refused before any of them", "[cli]") {
+  const Folder folder;
+  const std::string matrix = "report matrix --preset tiny --seq-lens 8 --processes 1 --steps 1 ";
+  const Result thresholds = nsatune(folder, matrix + "--thresholds none.json");
+  CHECK(thresholds.exit_code == 2);
+  CHECK(thresholds.err.starts_with("nsatune: none.json: cannot be found"));
+  const Result device = nsatune(folder, matrix + "--device cuda:77");
+  CHECK(device.exit_code == 4);
+  CHECK(device.err.starts_with("nsatune: device cuda:77 is not here"));
+  folder.write("file", "");
+  const Result bundle = nsatune(folder, "report bundle tuned tuned -o file/x --preset tiny");
+  CHECK(bundle.exit_code == 2);
+  CHECK(bundle.err == "nsatune: file/x: cannot be made: Not a directory; name another folder\n");
+}
+
 TEST_CASE("a target that no rate could miss is refused", "[cli]") {
   const Folder folder;
   const auto refused = [&](const std::string& rates, const std::string& why) {

@@ -104,7 +104,7 @@ TEST_CASE("a folder that no checkpoint can be written to is refused before the f
   folder.write("file", "");
   std::filesystem::create_directories(folder.file("taken/checkpoint.safetensors"));
   const std::string train = kTrain + "--steps 1000000 --save ";
-  require_refused(folder, train + "file", 4, "file: cannot be made: ");
+  require_refused(folder, train + "file", 2, "file: is not a folder; name one for checkpoints");
   require_refused(folder, train + "taken", 4, "checkpoint.safetensors: cannot be written: ");
   std::filesystem::create_directory(folder.file("pipe"));
   REQUIRE(::mkfifo(folder.file("pipe/checkpoint.safetensors").c_str(), 0600) == 0);

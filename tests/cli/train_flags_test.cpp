@@ -57,7 +57,8 @@ TEST_CASE("flags that do not train are refused", "[cli]") {
   require_refused(folder, kTrain + "--lr-schedule cosine", 2, "--lr-steps");
   require_refused(folder, kTrain + "--lr-schedule cosine --lr-steps 10 --lr-warmup 20", 2,
                   "cosine needs more steps than the 20 of --lr-warmup");
-  require_refused(folder, kTrain + "--resume nowhere", 2, "nowhere/checkpoint.safetensors");
+  require_refused(folder, kTrain + "--resume nowhere", 2,
+                  "nowhere/checkpoint.safetensors is not there; name a folder that --save has");
   require_refused(folder, kTrain + "--memory-limit 1MB", 4, "--memory-limit is 1 MB; take");
   require_refused(folder, kTrain + "--memory-limit lots", 2, "is not a size");
   require_refused(folder, kTrain + "--allocator cudaMallocAsync", 2, "--device cpu has none");

@@ -114,6 +114,8 @@ TEST_CASE("flags that contradict each other are refused", "[cli]") {
   check_refused("run --preset tiny --config model.yaml", "--config");
   check_refused("explain --preset tiny --config model.yaml", "--config");
   check_refused("run --attention dense --branches win", "--branches");
+  check_refused("run --preset tiny --no-db --db x.sqlite", "--no-db keeps none; drop one");
+  check_refused("report --json -o -", "both write to stdout");
 }
 
 TEST_CASE("an empty value and a number that would be wrapped or cut are refused", "[cli]") {

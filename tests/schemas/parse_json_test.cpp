@@ -18,7 +18,8 @@ std::string refusal(const std::string& text) {
 TEST_CASE("syntax errors are named with line and column", "[schemas]") {
   CHECK(refusal("{\n  \"a\": 1,\n  b\n}").starts_with("f.json:3:3: "));
   CHECK(refusal("{\"a\": 1").starts_with("f.json:1:7: "));
-  CHECK(refusal("").starts_with("f.json:1:1: "));
+  CHECK(refusal("") == "f.json: is empty; a JSON document is expected");
+  CHECK(refusal(" \n") == refusal(""));
   CHECK(refusal("[1] x").starts_with("f.json:1:5: "));
   CHECK(refusal("{\"a\": tru}").starts_with("f.json:1:10: "));
 }

@@ -142,6 +142,11 @@ void require_format(const std::string& name) {
 
 exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
   if (o.format) require_format(*o.format);
+  if (settings.json && o.format && o.format != "json" && !o.out)
+    throw InputError(
+        fmt::format("export {} --json: stdout has one of them; drop one, or write {} "
+                    "to a file with -o",
+                    *o.format, *o.format));
   if (o.format == "header") {
     if (!o.thresholds) throw InputError("export header: name the decisions with --thresholds FILE");
     return {exchange::thresholds_header(read_thresholds(*o.thresholds)), {}};
@@ -167,8 +172,11 @@ void write_bundle(const exchange::Bundle& bundle, const std::string& out) {
     const std::filesystem::path path = folder / name;
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);
-    if (error)
-      throw InputError(path.parent_path().string() + ": cannot be made: " + error.message());
+    const std::string what = path.parent_path().string() + ": cannot be made: " + error.message() +
+                             "; choose a folder that exists, is writable and has space";
+    if (error == std::errc::not_a_directory || error == std::errc::filename_too_long)
+      throw InputError(what);
+    if (error) throw EnvironmentError(what);
     write_text_file(path.string(), bytes);
   }
   write_text_file(out, bundle.text);

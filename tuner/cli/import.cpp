@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <memory>
+#include <set>
 
 #include "files/database_wait.hpp"
 #include "files/format_name.hpp"
@@ -44,25 +44,29 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std:
   return pairs;
 }
 
+/// Of two values for one axis nobody knows which is meant.
+void refuse_twice(const exchange::Mapping& mapping) {
+  std::set<std::string> seen;
+  for (const auto* pairs : {&mapping.axes, &mapping.fixed}) {
+    for (const auto& [axis, value] : *pairs) {
+      if (!seen.insert(axis).second)
+        throw InputError("--axis, --set: " + axis + " is given twice; drop one");
+    }
+  }
+}
+
 exchange::Mapping mapping_of(const Settings& settings, const ImportOptions& o) {
   exchange::Mapping mapping = o.mapping;
   mapping.device = settings.device;
   mapping.axes = pairs_of(o.axes, "--axis");
   mapping.fixed = pairs_of(o.fixed, "--set");
+  refuse_twice(mapping);
   if (mapping.executor == "nsatune")
     throw InputError(
         "--executor nsatune: this name is reserved for nsatune's own rows; choose another");
   if (mapping.stage && !from_string<Stage>(*mapping.stage))
     throw InputError("--stage " + *mapping.stage + ": is not a stage; nsatune variants lists them");
   return mapping;
-}
-
-/// Which may be larger than a file that is read.
-bool is_database(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  char head[sizeof kSqliteHead] = {};
-  file.read(head, sizeof head);
-  return file.gcount() == sizeof head && std::equal(head, head + sizeof head, kSqliteHead);
 }
 
 /// Says what a file is that is none of the format, where that is known.
@@ -83,7 +87,7 @@ exchange::Imported read(const std::string& format_name, const exchange::Input& i
 /// Reads one file with its sidecars; every byte that was read is in the hash.
 std::vector<store::RunWithRows> runs_of(const std::string& path, const ImportOptions& o,
                                         const exchange::Mapping& mapping, ImportedFile& report) {
-  if (is_database(path))
+  if (is_database(path))  // which may be larger than a file that is read
     throw InputError(path + ": is a results database; use it with --db, or nsatune db merge");
   const std::string text = trace::unpacked(read_text_file(path), path);
   std::string bytes = text;

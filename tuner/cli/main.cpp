@@ -19,6 +19,8 @@ namespace {
 
 using nsa::ExitCode;
 
+constexpr const char* kAskForLess = "ask for less: a shorter sequence, a smaller batch or model";
+
 constexpr const char* kExitCodes =
     "Exit codes: 0 good; 1 the check found something; 2 usage or bad input; 3 nothing could be "
     "judged; 4 the machine cannot do it now (no device, disk full, database locked); "
@@ -143,14 +145,13 @@ int main(int argc, char** argv) {
   } catch (const nsa::EnvironmentError& e) {
     return report(e.what(), ExitCode::environment);
   } catch (const nsa::OutOfMemory& e) {
-    return report(e.what(), ExitCode::environment);
+    return report(std::string(e.what()) + "; " + kAskForLess, ExitCode::environment);
   } catch (const nsa::CudaError& e) {
     return report(e.name + " in " + e.call + ": " + nsa::advice_for(e), ExitCode::environment);
   } catch (const std::filesystem::filesystem_error& e) {
     return report(e);
   } catch (const std::bad_alloc&) {
-    return report("out of memory; ask for less: a shorter sequence, a smaller batch or model",
-                  ExitCode::environment);
+    return report(std::string("out of memory; ") + kAskForLess, ExitCode::environment);
   } catch (const std::exception& e) {
     return report(std::string("a defect in nsatune: ") + e.what(), ExitCode::environment);
   }

@@ -167,6 +167,10 @@ std::string checkpoint_path(const std::string& folder) {
 }
 
 void require_checkpoint_folder(const std::string& folder) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(folder, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_directory(status))
+    throw InputError(folder + ": is not a folder; name one for checkpoints");
   make_folder(folder);
   require_writable(checkpoint_path(folder));
 }

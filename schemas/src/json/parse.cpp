@@ -51,6 +51,8 @@ class Checker : public nlohmann::json_sax<Json> {
 
   void run() {
     if (text_.size() > kMaxBytes) throw InputError(where_ + ": is larger than 64 MiB");
+    if (text_.find_first_not_of(" \t\r\n") == text_.npos)
+      throw InputError(where_ + ": is empty; a JSON document is expected");
     // The library takes a NUL for the end, so what follows it would go unseen.
     if (const auto nul = text_.find('\0'); nul != std::string_view::npos) {
       furthest_ = text_.data() + nul + 1;

@@ -68,17 +68,22 @@ void refuse_planted_link(const std::string& name) {
                      ": is a symbolic link of another user in a shared folder; name another file");
 }
 
-void refuse_database(const std::string& path) {
+bool is_database(const std::string& path) {
   std::error_code ignored;
-  if (!fs::is_regular_file(path, ignored)) return;  // a pipe would wait for its writer
+  if (!fs::is_regular_file(path, ignored)) return false;
   char head[sizeof kSqliteHead] = {};
   std::ifstream(path, std::ios::binary).read(head, sizeof head);
-  if (std::memcmp(head, kSqliteHead, sizeof head) == 0)
-    throw InputError(path + ": is a SQLite database; name another file");
+  return std::memcmp(head, kSqliteHead, sizeof head) == 0;
+}
+
+void refuse_database(const std::string& path) {
+  if (is_database(path)) throw InputError(path + ": is a SQLite database; name another file");
 }
 
 WholeFile::WholeFile(std::string path)
     : path_(std::move(path)), target_(target_of(path_).string()) {
+  if (path_ == "-")  // stdout, where a command has it
+    throw InputError("-: this output is a file; name one, or ./- where that is its name");
   refuse_database(path_);
   std::error_code ignored;
   const auto status = fs::status(target_, ignored);

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include "cell_process.hpp"
+#include "device_choice.hpp"
 #include "known_cells.hpp"
+#include "nsa/kernels/routing.hpp"
 #include "nsa/schemas/problem/limits.hpp"
 
 extern char** environ;
@@ -92,7 +94,12 @@ void declare(CLI::App& sub, MeasureOptions& o) {
 
 MeasuredCells measure_cells(const Settings& settings, const MeasureOptions& options,
                             const std::vector<Asked>& asked) {
-  model_of(options);  // one line for a model that cannot be, before any process
+  // One line for what cannot be, before any process.
+  model_of(options);
+  Settings unsaid = settings;
+  unsaid.quiet = true;  // the processes choose the device, and what is to be said of that
+  const Device device = chosen_device(unsaid);
+  if (options.thresholds) find_thresholds(options.thresholds, device);
   drop_switches();
   MeasuredCells measured;
   for (const Asked& one : asked)

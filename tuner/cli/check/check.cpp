@@ -92,7 +92,10 @@ void add_check(Program& program) {
       "Exit codes: 0 no regression; 1 a confirmed regression that began in the window; 2 bad "
       "input;\n"
       "3 nothing could be judged yet; 4 a series has no result (--fail-on missing)",
-      [&program, o] { return run(program.settings, *o); });
+      [&program, o] {
+        if (o->out == kStdout) o->out.reset();
+        return run(program.settings, *o);
+      });
   declare_check_input(*sub, o->input);
   declare_confirm(*sub, o->confirm);
   sub->add_option("--fail-on", o->fail_on, "missing: exit 4 where a series has no result")
@@ -106,7 +109,8 @@ void add_check(Program& program) {
   sub->add_option("--format", o->format,
                   "text (default), json, markdown, comment, junit, csv, html (the page of report)")
       ->check(CLI::IsMember(formats));
-  sub->add_option("-o,--output", o->out, "File for the format; stdout then shows the text");
+  sub->add_option("-o,--output", o->out,
+                  "File for the format (-: stdout); stdout then shows the text");
   for (CLI::Option* option : sub->get_options()) {  // those of the history
     if (option != targets && option != sub->get_help_ptr()) targets->excludes(option);
   }

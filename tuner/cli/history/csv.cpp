@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "nsa/schemas/error.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "table.hpp"
 
 namespace nsa::cli {
@@ -114,6 +116,7 @@ nightly::Series series_of(const NightTable& table, std::size_t column,
 }  // namespace
 
 NightlyHistory read_nightly_csv(const std::string& path) {
+  if (is_database(path)) throw InputError(path + ": is a database; name it with --db, not --csv");
   const NightTable table = read_night_table(path);
   const std::vector<nightly::Night> nights = empty_nights(table, first_rows_of_nights(table));
   const std::vector<std::size_t> columns = series_columns(table);

@@ -55,6 +55,8 @@ class NewFolder {
     if (fs::exists(fs::symlink_status(path_, error)))
       throw InputError(path + ": exists; name a new folder");
     fs::create_directories(partial_, error);
+    if (error == std::errc::not_a_directory || error == std::errc::filename_too_long)
+      throw InputError(path + ": cannot be made: " + error.message() + "; name another folder");
     if (error) throw EnvironmentError(partial_.string() + ": " + error.message());
   }
   ~NewFolder() {
@@ -81,7 +83,9 @@ class NewFolder {
 /// A process of its own that writes down its stages; on a GPU `trace record` does it.
 void trace_side(const Settings& settings, const MeasureOptions& o, const NewFolder& folder,
                 const std::string& name, Side& side) {
-  std::vector<std::string> argv = run_command(settings, o, side.cell.asked);
+  Settings unkept = settings;
+  unkept.db.reset();
+  std::vector<std::string> argv = run_command(unkept, o, side.cell.asked);
   const bool gpu = chosen_device(settings).backend == Backend::cuda;
   if (gpu) {
     argv.insert(argv.begin(), {argv.front(), "trace", "record", "-o", folder.file(name), "--"});

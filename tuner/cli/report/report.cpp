@@ -16,7 +16,9 @@ struct ReportOptions {
 };
 
 /// Before anything is read: what must not be written over.
-void check_out(const ReportOptions& o) {
+void check_out(const Settings& settings, const ReportOptions& o) {
+  if (o.out == kStdout && settings.json)
+    throw InputError("--json and -o -: both write to stdout; name a file with -o");
   std::vector<std::optional<std::string>> inputs{o.input.source.csv, o.input.acks,
                                                  o.extras.thresholds};
   inputs.insert(inputs.end(), o.extras.traces.begin(), o.extras.traces.end());
@@ -26,14 +28,19 @@ void check_out(const ReportOptions& o) {
 }
 
 ExitCode run(const Settings& settings, const ReportOptions& o) {
-  check_out(o);
+  check_out(settings, o);
   const std::string vega = page::vega_script(o.vega);
   const NightlyHistory history = read_history(settings, o.input.source);
   const nightly::Options options = check_options(settings, o.input, history);
   const nightly::Report report = nightly::judge(history.series, options);
   const Json document = check_output::check_document(report, history.series, options);
   const Json data = page_data(settings, o.input, history, report, document, o.extras);
-  write_text_file(o.out, page::page_html(data, vega));
+  const std::string html = page::page_html(data, vega);
+  if (o.out == kStdout) {
+    print_text(html);
+    return ExitCode::good;
+  }
+  write_text_file(o.out, html);
   say(settings, "wrote " + o.out);
   if (settings.json) print_json(document);
   return ExitCode::good;
@@ -56,7 +63,7 @@ void add_report(Program& program) {
       "Exit codes: 0 the page was written, whatever it shows; 2 bad input; 4 libjs-vega is missing",
       [&program, o] { return run(program.settings, *o); });
   declare_check_input(*sub, o->input);
-  sub->add_option("-o,--output", o->out, "File of the page (default nsatune.html)");
+  sub->add_option("-o,--output", o->out, "File of the page (default nsatune.html; -: stdout)");
   sub->add_option("--thresholds", o->extras.thresholds,
                   "Thresholds file whose ranges are drawn beside what was measured");
   sub->add_option("--trace", o->extras.traces,

@@ -50,7 +50,9 @@ Json json_of(const YAML::Node& node, const std::string& path) {
 
 Json parse_document(const std::string& text, const std::string& path) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first != std::string::npos && text[first] == '{') return parse_json(text, path);
+  if (first == std::string::npos)
+    throw InputError(path + ": is empty; nsatune help report targets says what it holds");
+  if (text[first] == '{') return parse_json(text, path);
   return json_of(tuner::load_yaml(text, path), path);
 }
 

@@ -82,11 +82,16 @@ RunReport report_of(const RunRecord& record, const RunDevice& device, const RunP
 void publish(const Settings& settings, const RunReport& report, RunRecord record,
              std::optional<store::Store>& db) {
   const Json document = run_json(report);
-  settings.json ? print_json(document) : print_fitted(reports::run_result_text(document));
-  if (db) {
+  AllTried tried;
+  tried([&] {
+    settings.json ? print_json(document) : print_fitted(reports::run_result_text(document));
+  });
+  tried([&] {
+    if (!db) return;
     keep_record(*db, std::move(record), document);
     say(settings, fmt::format("run {} in {}", report.run_id, settings.db_path()));
-  }
+  });
+  tried.rethrow();
 }
 
 }  // namespace nsa::cli

@@ -2,6 +2,7 @@
 // the verdict.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,7 +26,28 @@ RunReport report_of(const RunRecord& record, const RunDevice& device, const RunP
 std::unique_ptr<HeartbeatWriter> open_heartbeat(const std::string& path);
 /// What --strict and --trace ask for.
 ExitCode verdict(const Settings& settings, const RunReport& report);
-/// Prints the result, then keeps it: a full disk must not take the printed result away.
+/// Does one thing after the other, whatever becomes of each: what was measured is not lost in one
+/// place because another has no room for it.
+class AllTried {
+ public:
+  template <class Thing>
+  void operator()(const Thing& thing) {
+    try {
+      thing();
+    } catch (...) {
+      if (!failed_) failed_ = std::current_exception();
+    }
+  }
+  /// Throws what failed first.
+  void rethrow() const {
+    if (failed_) std::rethrow_exception(failed_);
+  }
+
+ private:
+  std::exception_ptr failed_;
+};
+
+/// Prints the result and keeps it, the one also where the other fails.
 void publish(const Settings& settings, const RunReport& report, RunRecord record,
              std::optional<store::Store>& db);
 

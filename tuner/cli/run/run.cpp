@@ -140,9 +140,15 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   report.explanation = explain(router, problem);
   report.memory = memory_of(plan, workspace, device.device());
   if (tracer) report.proof = reports::kernel_proof_json(tracer->proof(report.telemetry));
-  publish(settings, report, std::move(record), db);
-  if (proof_file) proof_file->write_whole(json_text(*report.proof, 2) + "\n");
-  if (stage_file) stage_file->write_whole(json_text(ranges.chrome_json()) + "\n");
+  AllTried tried;
+  tried([&] { publish(settings, report, std::move(record), db); });
+  tried([&] {
+    if (proof_file) proof_file->write_whole(json_text(*report.proof, 2) + "\n");
+  });
+  tried([&] {
+    if (stage_file) stage_file->write_whole(json_text(ranges.chrome_json()) + "\n");
+  });
+  tried.rethrow();
   return verdict(settings, report);
 }
 
@@ -166,6 +172,9 @@ void add_run(Program& program) {
       "  nsatune run --config model.yaml --train --data corpus.bin --resume trained --device cpu",
       [&program, options] {
         RunOptions checked = *options;
+        if (checked.no_db && program.settings.db)
+          throw InputError(
+              "run: --db names where the result is kept, --no-db keeps none; drop one");
         if (checked.strict && checked.no_telemetry) {
           throw InputError(
               "run: --strict counts what ran, --no-telemetry counts nothing; drop one");

@@ -60,10 +60,11 @@ class Synthetic final : public TokenSource {
 class Mapping {
  public:
   explicit Mapping(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // of a pipe
     struct stat info {};
     if (fd < 0 || ::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-      const std::string reason = fd < 0 ? std::strerror(errno) : "is not a regular file";
+      const std::string reason =
+          fd < 0 ? std::strerror(errno) : "is not a regular file; name a file of tokens";
       if (fd >= 0) ::close(fd);
       throw InputError("--data: " + path + ": " + reason);
     }
@@ -96,7 +97,7 @@ class FromFile final : public TokenSource {
         rows_(config.accumulate * config.batch),
         length_(config.seq_len + 1),
         seed_(seed) {
-    if (count_ == 0) throw InputError("--data: " + path + " is empty");
+    if (count_ == 0) throw InputError("--data: " + path + " is empty; name a file of tokens");
     if (count_ < length_)
       throw InputError(
           fmt::format("--data: {} has {} tokens; a sequence of {} and the token after it are {}",

@@ -1,5 +1,6 @@
 // run --train: training steps, their times, losses and memory.
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -104,6 +105,14 @@ std::map<std::string, std::string> notes_of(const RunOptions& o,
   return notes;
 }
 
+/// Before anything is waited for or measured.
+void require_checkpoint(const std::string& folder) {
+  const std::string path = training::checkpoint_path(folder);
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    throw InputError("--resume: " + path + " is not there; name a folder that --save has written");
+}
+
 void resume(const Settings& settings, const std::string& folder,
             const std::map<std::string, std::string>& here, training::Trainer& trainer) {
   const auto info = training::load_checkpoint(folder, trainer);
@@ -153,6 +162,7 @@ class TrainRun {
     const AttentionOptions attention = options_from(router.environment());
     report_.predicted = training::predict_memory(router, report_.config, attention);
     check_limit(options_, device_.device(), report_.predicted);
+    if (options_.train.resume) require_checkpoint(*options_.train.resume);
     const std::unique_ptr<TokenSource> source = source_of(options_, report_.config);
     report_.data = source->name();
     if (options_.heartbeat) heartbeat_ = open_heartbeat(*options_.heartbeat);

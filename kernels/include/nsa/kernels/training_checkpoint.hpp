@@ -20,7 +20,8 @@ struct CheckpointInfo {
 /// The file of a folder: "<folder>/checkpoint.safetensors".
 std::string checkpoint_path(const std::string& folder);
 /// Makes the folder where it is not there, and says what save_checkpoint() would fail by before
-/// there is anything to lose: EnvironmentError where no file can be begun there.
+/// there is anything to lose: InputError where something else has its name, EnvironmentError where
+/// no file can be begun there.
 void require_checkpoint_folder(const std::string& folder);
 /// Writes weights ("model.<name>"), moments ("moment1.<name>", "moment2.<name>") and fp32 copies
 /// ("masters.<name>") into the folder, which is made where it is not there. The checkpoint that was

@@ -7,6 +7,9 @@
 
 namespace nsa {
 
+/// Whether the file begins as an SQLite database does. No file is opened but a regular one: a pipe
+/// would wait for its writer.
+bool is_database(const std::string& path);
 /// InputError where the file is an SQLite database: measurements are never written over.
 void refuse_database(const std::string& path);
 
