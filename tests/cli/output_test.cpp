@@ -78,6 +78,22 @@ TEST_CASE("a run whose stdout is full keeps its result in the other places", "[c
   CHECK(json_of(nsatune(folder, "db info --json"), "db_info")["run_results"] == 1);
 }
 
+TEST_CASE("a run whose heartbeats have no room goes on, and says at its end what is missing",
+          "[cli]") {
+  const Folder folder;
+  folder.write("beats", std::string(100'000, '\n'));
+  const std::string tiny =
+      "run --preset tiny --seq-len 8 --steps 3 --no-db --json --heartbeat beats";
+  for (const std::string& command : {tiny, tiny + " --train --batch 1"}) {
+    const Result r = nsatune(folder, command, "prlimit --fsize=100000");
+    INFO(r.err);
+    CHECK(r.exit_code == 4);
+    CHECK(json_of(r, "run_result")["step_ns"].size() >= 2);
+    CHECK(r.err.find("; the run goes on without heartbeats\n") != std::string::npos);
+    CHECK(r.err.find("heartbeats are missing; make room on its disk\n") != std::string::npos);
+  }
+}
+
 TEST_CASE("- is stdout for check and report, and no file anywhere", "[cli]") {
   const Folder folder;
   folder.write("h.csv", "time,a\n0,1\n1,1\n");

@@ -40,14 +40,36 @@ std::optional<store::Store> open_database(const Settings& settings, const RunOpt
   }
 }
 
-std::unique_ptr<HeartbeatWriter> open_heartbeat(const std::string& path) {
+namespace {
+
+const std::string& checked_heartbeat(const std::string& path) {
   refuse_database(path);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
   if (!folder.empty() && !std::filesystem::is_directory(folder, error))
     throw InputError(path + ": cannot be written: " + folder.string() +
                      " is not a folder; choose one that exists and is writable");
-  return std::make_unique<HeartbeatWriter>(path);
+  return path;
+}
+
+}  // namespace
+
+HeartbeatFile::HeartbeatFile(const Settings& settings, const std::string& path)
+    : settings_(settings), writer_(checked_heartbeat(path)) {}
+
+void HeartbeatFile::append(const Heartbeat& heartbeat) {
+  if (!failure_.empty()) return;
+  try {
+    writer_.append(heartbeat);
+  } catch (const EnvironmentError& error) {
+    failure_ = error.what();
+    say(settings_, failure_ + "; the run goes on without heartbeats");
+  }
+}
+
+void HeartbeatFile::require_all() const {
+  if (!failure_.empty())
+    throw EnvironmentError(failure_ + ": heartbeats are missing; make room on its disk");
 }
 
 ExitCode verdict(const Settings& settings, const RunReport& report) {

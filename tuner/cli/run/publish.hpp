@@ -21,9 +21,22 @@ std::optional<store::Store> open_database(const Settings& settings, const RunOpt
 /// What is known of a run before its first step.
 RunReport report_of(const RunRecord& record, const RunDevice& device, const RunPlan& plan,
                     const RunOptions& options);
-/// Opened before the steps as well. InputError: a database, a folder that is not there, what is no
-/// regular file; EnvironmentError: the machine does not let us.
-std::unique_ptr<HeartbeatWriter> open_heartbeat(const std::string& path);
+/// Heartbeats of a run. Where the disk takes no more, a line says so and the run goes on without
+/// them: its result is worth more.
+class HeartbeatFile {
+ public:
+  /// Opened before the steps as well. InputError: a database, a folder that is not there, what is
+  /// no regular file; EnvironmentError: the machine does not let us.
+  HeartbeatFile(const Settings& settings, const std::string& path);
+  void append(const Heartbeat& heartbeat);
+  /// EnvironmentError where heartbeats are missing.
+  void require_all() const;
+
+ private:
+  const Settings& settings_;
+  HeartbeatWriter writer_;
+  std::string failure_;  // of the last heartbeat that was tried
+};
 /// What --strict and --trace ask for.
 ExitCode verdict(const Settings& settings, const RunReport& report);
 /// Does one thing after the other, whatever becomes of each: what was measured is not lost in one

@@ -53,24 +53,28 @@ RunMemory memory_of(const RunPlan& plan, const Workspace& workspace, const Devic
 /// A line every `every` steps, outside of the timed region.
 class Heartbeats {
  public:
-  Heartbeats(const RunOptions& options, const Telemetry& telemetry, std::int64_t tokens)
+  Heartbeats(const Settings& settings, const RunOptions& options, const Telemetry& telemetry,
+             std::int64_t tokens)
       : options_(options), telemetry_(telemetry), tokens_(tokens) {
-    if (options.heartbeat) writer_ = open_heartbeat(*options.heartbeat);
+    if (options.heartbeat) file_.emplace(settings, *options.heartbeat);
   }
   void after_step(std::int64_t step, std::int64_t ns) {
-    if (!writer_ || (step + 1) % options_.every != 0) return;
+    if (!file_ || (step + 1) % options_.every != 0) return;
     const double tokens_per_s = static_cast<double>(tokens_) / (static_cast<double>(ns) * 1e-9);
     Heartbeat heartbeat = heartbeat_now(step + 1, "progress");
     heartbeat.toks_per_s = tokens_per_s;
     if (!options_.no_telemetry) heartbeat.telemetry = telemetry_.report();
-    writer_->append(heartbeat);
+    file_->append(heartbeat);
+  }
+  void require_all() const {
+    if (file_) file_->require_all();
   }
 
  private:
   const RunOptions& options_;
   const Telemetry& telemetry_;
   std::int64_t tokens_;
-  std::unique_ptr<HeartbeatWriter> writer_;
+  std::optional<HeartbeatFile> file_;
 };
 
 ExitCode run(const Settings& settings, const RunOptions& options) {
@@ -105,7 +109,7 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   context.options = options_from(router.environment());
   context.options.branches = branch_mask(options.branches);
 
-  Heartbeats heartbeats(options, telemetry, plan.batch * plan.seq_len);
+  Heartbeats heartbeats(settings, options, telemetry, plan.batch * plan.seq_len);
   std::optional<store::Store> db = open_database(settings, options);
   ProgressLine line(settings);
   std::optional<tuner::DeviceTurn> turn;  // until the steps are timed
@@ -148,6 +152,7 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   tried([&] {
     if (stage_file) stage_file->write_whole(json_text(ranges.chrome_json()) + "\n");
   });
+  tried([&] { heartbeats.require_all(); });
   tried.rethrow();
   return verdict(settings, report);
 }

@@ -165,7 +165,7 @@ class TrainRun {
     if (options_.train.resume) require_checkpoint(*options_.train.resume);
     const std::unique_ptr<TokenSource> source = source_of(options_, report_.config);
     report_.data = source->name();
-    if (options_.heartbeat) heartbeat_ = open_heartbeat(*options_.heartbeat);
+    if (options_.heartbeat) heartbeat_.emplace(settings_, *options_.heartbeat);
     std::optional<store::Store> db = open_database(settings_, options_);
     if (options_.train.save) training::require_checkpoint_folder(*options_.train.save);
     turn_.emplace(device_.device(), nullptr, std::nullopt, line_, options_.share);
@@ -308,6 +308,7 @@ class TrainRun {
     }
     if (end == LoopEnd::out_of_memory) throw EnvironmentError("run --train: " + *report_.stopped);
     if (unsaved_) throw EnvironmentError("run --train: " + *unsaved_);
+    if (heartbeat_) heartbeat_->require_all();
     if (end == LoopEnd::stopped) return kStopped;
     return verdict(settings_, result);
   }
@@ -322,7 +323,7 @@ class TrainRun {
   TrainReport report_;
   std::optional<std::string> unsaved_;  // why the last checkpoint could not be written
   Telemetry forward_, backward_;
-  std::unique_ptr<HeartbeatWriter> heartbeat_;
+  std::optional<HeartbeatFile> heartbeat_;
 };
 
 }  // namespace
