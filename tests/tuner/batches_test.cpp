@@ -71,36 +71,34 @@ TEST_CASE("a batch ends by its time and by its count, and one contest always fit
 
 namespace {
 
-/// Batches of so many contests.
-std::vector<tuner::Batch> batches_of(std::vector<std::size_t> counts) {
-  std::vector<tuner::Batch> batches;
-  for (const std::size_t count : counts) batches.emplace_back(count);
-  return batches;
-}
-
-std::vector<std::size_t> side_by_side(std::vector<std::size_t> counts, std::size_t crews) {
-  const auto batches = batches_of(std::move(counts));
-  std::vector<std::size_t> runs;
-  for (std::size_t i = 0; i < batches.size(); i += runs.back())
-    runs.push_back(tuner::some_batches(batches, i, crews).size());
-  return runs;
+/// "stage length:crew" of each contest, in the order in which they are measured.
+std::string crews_text(const tuner::Plan& plan, std::size_t crews) {
+  const auto batches = make_batches(plan, 100, 12);
+  std::string text;
+  for (const auto& [contest, crew] : tuner::place_in_crews(batches, crews))
+    text += contest->stages[0] + std::to_string(contest->problem.max_seq_len()) + ":" +
+            std::to_string(crew) + " ";
+  return text;
 }
 
 }  // namespace
 
-TEST_CASE("batches of a few contests run side by side, those of many by themselves", "[tuner]") {
-  using Counts = std::vector<std::size_t>;
-  CHECK(side_by_side({40, 30, 8, 2, 1, 1, 1, 1}, 4) == Counts{1, 1, 1, 4, 1});
-  CHECK(side_by_side({3, 3, 3, 3}, 4) == Counts{3, 1});
-  CHECK(side_by_side({3, 9}, 4) == Counts{1, 1});
-  CHECK(side_by_side({9, 1, 1}, 1) == Counts{1, 1, 1});
-  CHECK(side_by_side({}, 4).empty());
+TEST_CASE("batches run side by side, each in a crew, the cheapest contests first", "[tuner]") {
+  tuner::Plan plan;
+  plan.contests = {contest(40, "a", 0.1), contest(50, "a", 0.3), contest(40, "b", 0.2),
+                   contest(50, "b", 0.4)};
+  CHECK(crews_text(plan, 2) == "a40:0 b40:0 a50:1 b50:1 ");
+  plan.contests[2].estimated_s = 0.35;
+  CHECK(crews_text(plan, 2) == "a40:0 a50:1 b40:0 b50:1 ");
 }
 
-TEST_CASE("a crew has contests of one batch alone", "[tuner]") {
-  using Crews = std::vector<std::size_t>;
-  CHECK(tuner::crews_of(batches_of({1, 1, 2}), 4) == Crews{0, 1, 2, 2});
-  CHECK(tuner::crews_of(batches_of({5, 1}), 4) == Crews{0, 1, 2, 0, 1, 3});
-  CHECK(tuner::crews_of(batches_of({9}), 4) == Crews{0, 1, 2, 3, 0, 1, 2, 3, 0});
-  CHECK(tuner::crews_of(batches_of({3}), 1) == Crews{0, 0, 0});
+TEST_CASE("batches of many contests have the crews that are left over", "[tuner]") {
+  tuner::Plan plan;
+  for (const char* stage : {"a", "b", "c", "d", "e"}) plan.contests.push_back(contest(9, stage, 1));
+  CHECK(crews_text(plan, 1) == "a9:0 b9:0 c9:0 d9:0 e9:0 ");
+  CHECK(crews_text(plan, 2) == "a9:0 b9:1 c9:0 d9:1 e9:0 ");
+  CHECK(crews_text(plan, 9) == "a9:0 b9:1 c9:2 d9:0 e9:1 ");  // two of a crew get ready at once
+  plan.contests.push_back(contest(12, "a", 2));
+  CHECK(crews_text(plan, 4) == "a9:0 b9:1 c9:2 d9:0 e9:1 a12:3 ");
+  CHECK(crews_text({}, 4).empty());
 }

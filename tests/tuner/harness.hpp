@@ -105,6 +105,20 @@ inline Problem small_problem(std::int64_t seq_len = 70) {
   return problem;
 }
 
+/// All processes of a contest live at once, on a device that has room for them.
+inline tuner::SweepInput together(tuner::SweepInput input) {
+  input.together = true;
+  input.device.memory_bytes = std::int64_t{1} << 40;
+  return input;
+}
+
+/// And those of several contests.
+inline tuner::SweepInput in_crews(tuner::SweepInput input, std::size_t crews = 2) {
+  input = together(std::move(input));
+  input.crews = crews;
+  return input;
+}
+
 inline tuner::WorkerCommand fake(const std::string& mode, int ms = 1) {
   return {{NSA_FAKE_WORKER, mode, std::to_string(ms)}, {}, mode == "as_nsatune"};
 }

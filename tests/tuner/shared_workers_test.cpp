@@ -146,15 +146,7 @@ TEST_CASE("a crash in a batch costs a row in its contest, and the batch goes on"
   }
 }
 
-namespace {
-
-tuner::SweepInput together(tuner::SweepInput input) {
-  input.together = true;
-  input.device.memory_bytes = std::int64_t{1} << 40;
-  return input;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("processes that live together measure each contest one after the other", "[tuner]") {
   MemorySink sink;
@@ -188,8 +180,9 @@ TEST_CASE("handles are released in all processes that live together", "[tuner]")
 }
 
 TEST_CASE("what misbehaves in processes that live together costs what it costs alone", "[tuner]") {
-  for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring",
-                           "loses_context_preparing", "out_of_memory", "hang_prepare"}) {
+  for (const char* mode :
+       {"exit_prepare", "segfault_measure", "loses_context_measuring", "loses_context_preparing",
+        "out_of_memory", "hang_prepare", "exit_verify", "hang_verify"}) {
     INFO(mode);
     check_costs_one_row_each(together(input_of(mode, 1)));
   }
@@ -207,16 +200,6 @@ TEST_CASE("without memory for all processes at once each prepares in its turn", 
 TEST_CASE("a sweep that is stopped leaves no process that lives beside another", "[tuner]") {
   check_stops_and_goes_on(together(input_of("fine")));
 }
-
-namespace {
-
-tuner::SweepInput in_crews(tuner::SweepInput input, std::size_t crews = 2) {
-  input = together(std::move(input));
-  input.crews = crews;
-  return input;
-}
-
-}  // namespace
 
 TEST_CASE("contests of several crews get ready before the first of them measures", "[tuner]") {
   CHECK(all_ready_first(in_crews(input_of("tells_when"))));
@@ -253,10 +236,25 @@ TEST_CASE("two lengths of a stage never share a process in crews", "[tuner]") {
 
 TEST_CASE("what misbehaves in crews costs what it costs alone", "[tuner]") {
   // The second contest of a crew is prepared in the process that the first one ends.
-  for (const char* mode : {"exit_prepare", "segfault_measure", "loses_context_measuring",
-                           "loses_context_preparing", "out_of_memory", "hang_prepare"}) {
+  for (const char* mode :
+       {"exit_prepare", "segfault_measure", "loses_context_measuring", "loses_context_preparing",
+        "out_of_memory", "hang_prepare", "exit_verify", "hang_verify"}) {
     INFO(mode);
     check_costs_one_row_each(in_crews(input_of(mode, 1)));
+  }
+}
+
+TEST_CASE("contests of several crews are verified before the first of them measures", "[tuner]") {
+  for (const bool crews : {true, false}) {
+    MemorySink sink;
+    Notes notes;
+    auto input = together(input_of("verifies_before_measuring"));
+    if (crews) input = in_crews(std::move(input));
+    CHECK(run_sweep(input, sink, notes).complete);
+    const bool all = std::ranges::all_of(sink.rows, [](const Measurement& row) {
+      return row.verification == Verification::verified;
+    });
+    CHECK(all == crews);  // else the second contest is, after the visits of the first
   }
 }
 

@@ -10,16 +10,26 @@ using nsa::tuner::run_sweep;
 
 namespace {
 
-std::vector<Measurement> rows_of(const std::string& mode,
-                                 const Problem& problem = small_problem()) {
+/// When outputs are verified: in their contest's turn, or before that of the first one.
+enum class When { in_turn, ahead };
+
+tuner::SweepInput input_for(const SweepSpec& spec, const std::string& mode, When when) {
+  auto input = sweep_input(spec, {fake(mode)});
+  return when == When::ahead ? in_crews(std::move(input)) : input;
+}
+
+std::vector<Measurement> rows_of(const std::string& mode, const Problem& problem = small_problem(),
+                                 When when = When::in_turn) {
   SweepSpec spec = small_spec();
   spec.families[0].base = problem;
   spec.families[0].axes.clear();
   MemorySink sink;
   Notes notes;
-  run_sweep(sweep_input(spec, {fake(mode)}), sink, notes);
+  run_sweep(input_for(spec, mode, when), sink, notes);
   return sink.rows;
 }
+
+const std::vector<When> kBoth{When::in_turn, When::ahead};
 
 }  // namespace
 
@@ -27,8 +37,10 @@ TEST_CASE("a worker whose rows are right is verified by the parent", "[tuner]") 
   Problem ragged = small_problem();
   ragged.seq_lens = {33, 1, 20};
   ragged.context_lens = {0, 0, 0};
-  for (const Problem& problem : {small_problem(), ragged}) {
-    const auto rows = rows_of("honest", problem);
+  for (const auto& [problem, when] : {std::pair{small_problem(), When::in_turn},
+                                      {ragged, When::in_turn},
+                                      {ragged, When::ahead}}) {
+    const auto rows = rows_of("honest", problem, when);
     CHECK(rows.size() == 16);
     for (const Measurement& row : rows) {
       CHECK(row.outcome == Outcome::ok);
@@ -40,10 +52,11 @@ TEST_CASE("a worker whose rows are right is verified by the parent", "[tuner]") 
 }
 
 TEST_CASE("a worker that lies in one element of one row is found out and not timed", "[tuner]") {
-  for (const char* mode : {"lie_rows", "poison", "no_output_file"}) {
-    INFO(mode);
+  const std::string mode = GENERATE("lie_rows", "poison", "no_output_file");
+  for (const When when : kBoth) {
+    INFO(mode << (when == When::ahead ? " ahead" : " in its turn"));
     std::size_t wrong = 0;
-    for (const Measurement& row : rows_of(mode)) {
+    for (const Measurement& row : rows_of(mode, small_problem(), when)) {
       if (row.variant.name != "bad") {
         CHECK(row.verification == Verification::verified);
         continue;
@@ -61,7 +74,7 @@ TEST_CASE("a worker that lies in one element of one row is found out and not tim
 
 TEST_CASE("all are prepared before the first is verified, so that a worker can compare them",
           "[tuner]") {
-  const auto rows = rows_of("wants_peers");
+  const auto rows = rows_of("wants_peers", small_problem(), GENERATE(When::in_turn, When::ahead));
   CHECK(rows.size() == 16);
   for (const Measurement& row : rows) CHECK(row.verification == Verification::verified);
 }
@@ -81,7 +94,8 @@ TEST_CASE("a variant is verified once for each class, remainder of a tile and bu
 
   MemorySink sink;
   Notes notes;
-  run_sweep(sweep_input(small_spec({"40", "50"}), {fake("verifies_once")}), sink, notes);
+  const When when = GENERATE(When::in_turn, When::ahead);
+  run_sweep(input_for(small_spec({"40", "50"}), "verifies_once", when), sink, notes);
   CHECK(sink.rows.size() == 2 * 16);
   for (const Measurement& row : sink.rows) {
     INFO(row.reason);
@@ -114,7 +128,8 @@ TEST_CASE("what was verified before a stop is not verified again, and what was n
 TEST_CASE("a variant that was wrong once is out of all contests of that class", "[tuner]") {
   MemorySink sink;
   Notes notes;
-  run_sweep(sweep_input(small_spec({"40", "50"}), {fake("wrong_once")}), sink, notes);
+  const When when = GENERATE(When::in_turn, When::ahead);
+  run_sweep(input_for(small_spec({"40", "50"}), "wrong_once", when), sink, notes);
   const auto bad = sink.of("bad");
   REQUIRE(bad.size() == 2);
   for (const Measurement& row : bad) CHECK(row.verification == Verification::wrong_result);

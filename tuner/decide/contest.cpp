@@ -1,7 +1,6 @@
 // Whether a contest needs another round.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
 
@@ -15,27 +14,26 @@ constexpr int kReplicates = 400;  // enough for a stopping rule that is asked ev
 constexpr double kConfidence = 0.95;
 const double kClearlySlower = std::log(2.0);  // what one block alone may decide
 
-/// Ratios of `variant` against `best` on the blocks that both have, in the order of their pairs.
+/// Ratios of `variant` against `best` on the blocks that both have: the first pair of a block with
+/// the first one, and so on.
 struct Against {
   std::vector<double> ratios;
   std::vector<std::int64_t> blocks;
 };
 
 Against against(const ContestState& state, std::size_t variant, std::size_t best) {
-  std::map<std::pair<std::int64_t, int>, double> of_best;
-  std::map<std::int64_t, int> seen;
-  for (std::size_t i = 0; i < state.blocks[best].size(); ++i) {
-    const std::int64_t block = state.blocks[best][i];
-    of_best[{block, seen[block]++}] = state.log_ratios[best][i];
-  }
-  seen.clear();
+  // Side by side through both, which are in order: the race asks after each visit of thousands.
+  const std::vector<std::int64_t>&own = state.blocks[variant], &others = state.blocks[best];
   Against result;
-  for (std::size_t i = 0; i < state.blocks[variant].size(); ++i) {
-    const std::int64_t block = state.blocks[variant][i];
-    const auto found = of_best.find({block, seen[block]++});
-    if (found == of_best.end()) continue;
-    result.ratios.push_back(state.log_ratios[variant][i] - found->second);
-    result.blocks.push_back(block);
+  for (std::size_t i = 0, j = 0; i < own.size() && j < others.size();) {
+    if (own[i] < others[j]) {
+      ++i;
+    } else if (others[j] < own[i]) {
+      ++j;
+    } else {
+      result.ratios.push_back(state.log_ratios[variant][i++] - state.log_ratios[best][j++]);
+      result.blocks.push_back(own[i - 1]);
+    }
   }
   return result;
 }

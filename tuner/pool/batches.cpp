@@ -46,19 +46,6 @@ std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t mos
   return batches;
 }
 
-std::span<const Batch> some_batches(const std::vector<Batch>& batches, std::size_t first,
-                                    std::size_t crews) {
-  const auto rest = std::span(batches).subspan(first);
-  std::size_t count = 0, contests = 0;
-  while (count < rest.size() && count < crews &&
-         (count == 0 || contests < kContestsOfCrew * crews)) {
-    if (count > 0 && rest[count].size() >= kContestsOfCrew * crews)
-      break;  // enough for all by itself
-    contests += rest[count++].size();
-  }
-  return rest.first(count);
-}
-
 std::size_t crews_for(const Device& device, std::int64_t processes) {
   // A process compiles and loads on two cores at most. Of memory it gets much more than its context
   // takes; whether contests fit in beside one another is asked of each (fit_in_lanes).
@@ -69,26 +56,29 @@ std::size_t crews_for(const Device& device, std::int64_t processes) {
       std::clamp<std::int64_t>(std::min(cores / (kCores * processes), by_memory), 1, kMost));
 }
 
-std::vector<std::size_t> crews_of(std::span<const Batch> batches, std::size_t crews) {
+std::vector<Placed> place_in_crews(std::span<const Batch> batches, std::size_t crews) {
   std::vector<std::size_t> of_batch(batches.size(), 1);
   // The next one to the batch whose crews have the most to do.
   const auto load = [&](std::size_t b) {
     return static_cast<double>(batches[b].size()) / static_cast<double>(of_batch[b]);
   };
-  for (std::size_t spare = crews - std::min(crews, batches.size()); spare > 0; --spare) {
+  for (std::size_t spare = crews - std::min(crews, batches.size()); !batches.empty() && spare > 0;
+       --spare) {
     std::size_t most = 0;
     for (std::size_t b = 1; b < batches.size(); ++b)
       if (load(b) > load(most)) most = b;
     if (load(most) <= kContestsOfCrew) break;
     ++of_batch[most];
   }
-  std::vector<std::size_t> found;
+  std::vector<Placed> placed;
   std::size_t first = 0;
   for (std::size_t b = 0; b < batches.size(); ++b) {
-    for (std::size_t i = 0; i < batches[b].size(); ++i) found.push_back(first + i % of_batch[b]);
+    for (std::size_t i = 0; i < batches[b].size(); ++i)
+      placed.push_back({batches[b][i], first + i % of_batch[b]});
     first += of_batch[b];
   }
-  return found;
+  std::ranges::stable_sort(placed, {}, [](const Placed& one) { return one.contest->estimated_s; });
+  return placed;
 }
 
 }  // namespace nsa::tuner

@@ -21,12 +21,16 @@ std::vector<Batch> make_batches(const Plan& plan, double most_s, std::size_t mos
 /// start as it saves.
 inline constexpr std::size_t kContestsOfCrew = 2;
 
-/// Batches from the index `first` on that run side by side in so many crews: one that has work for
-/// all of them, or some of a few contests each, one crew for each batch at least.
-std::span<const Batch> some_batches(const std::vector<Batch>& batches, std::size_t first,
-                                    std::size_t crews);
-/// The crew of each contest of batches that run side by side, in their order. A crew has contests
-/// of one batch alone; batches of many contests have several.
-std::vector<std::size_t> crews_of(std::span<const Batch> batches, std::size_t crews);
+/// A contest and the crew that it is measured by.
+struct Placed {
+  const Contest* contest = nullptr;
+  std::size_t crew = 0;
+  bool operator==(const Placed&) const = default;
+};
+/// The contests of batches that run side by side, as many as there are crews at most: the cheapest
+/// first, so that contests that get ready at once belong to several crews, and each still comes
+/// after the shorter lengths of its stage and class. A crew has contests of one batch alone; where
+/// there are more crews than batches, those of many contests have several.
+std::vector<Placed> place_in_crews(std::span<const Batch> batches, std::size_t crews);
 
 }  // namespace nsa::tuner

@@ -26,7 +26,8 @@ ContestRunner::ContestRunner(Shared& shared, const Contest& contest,
     : shared_(shared),
       contest_(contest),
       policy_(with_launch(shared.input.spec.policy, contest.launch)),
-      check_(contest.stages, contest.problem, shared.input.spec.seed, policy_.verify_rows, folder),
+      check_(std::make_shared<OutputCheck>(contest.stages, contest.problem, shared.input.spec.seed,
+                                           policy_.verify_rows, folder)),
       workers_(shared, contest, check_, contestants_, folder) {
   contestants_.reserve(contest.variants.size() + 1);  // and the control: references stay
   for (std::size_t i = 0; i < contest.variants.size(); ++i) {
@@ -93,14 +94,15 @@ void ContestRunner::leave_out(const Outlook& outlook, bool keep_rivals) {
   }
 }
 
-void ContestRunner::get_ready_ahead(const Outlook& outlook, bool keep_rivals) {
+void ContestRunner::get_ready_ahead(const Outlook& outlook, bool keep_rivals, ReadyGroup& group) {
   for (const Contestant& contestant : contestants_)
     if (contestant.out || contestant.visited() || !contestant.noisy.empty()) return;
-  workers_.get_ready_ahead([&](const Contestant& contestant) {
+  const auto wanted = [&](const Contestant& contestant) {
     return !outlook.is_slow(contest_, contestant.candidate) &&
            !why_left_out(contestant, outlook, keep_rivals) &&
            !shared_.verified.find_wrong(contestant.candidate, contest_.problem);
-  });
+  };
+  workers_.get_ready_ahead(wanted, group);
 }
 
 bool ContestRunner::take_back() {
@@ -196,7 +198,7 @@ void ContestRunner::run_process(std::int64_t index,
   if (begun_ && shared_.input.trace) workers_.trace_all();
   if (begun_ && shared_.input.counters) workers_.count_all();
   workers_.retire();
-  check_.forget();
+  check_->forget();
 }
 
 void ContestRunner::run_rounds(std::int64_t process,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,9 +20,12 @@ class ContestRunner {
                 const std::vector<const Measurement*>& earlier, const std::string& folder);
   /// Its processes are those of this crew.
   void join(std::size_t crew) { workers_.join(crew); }
-  /// Has all of its processes prepare it while the caller does something else than measure; not
-  /// what has rows from before. `outlook`, `keep_rivals`: as leave_out() will be asked.
-  void get_ready_ahead(const Outlook& outlook, bool keep_rivals);
+  /// Has all of its processes prepare it, and one check its outputs, while the caller does
+  /// something else than measure; not what has rows from before. `outlook`, `keep_rivals`: as
+  /// leave_out() will be asked.
+  void get_ready_ahead(const Outlook& outlook, bool keep_rivals, ReadyGroup& group);
+  /// When all of that was prepared; after Turn::join_ahead().
+  std::optional<TimePoint> prepared_at() const { return workers_.prepared_at(); }
   /// Measures what is missing of its process number `index` (0, 1, ...) in the processes of this
   /// turn; calls `after_visit` with each variant that was visited. Throws Interrupted.
   void run_process(std::int64_t index, const std::function<void(const Candidate&)>& after_visit);
@@ -64,7 +68,7 @@ class ContestRunner {
   Shared& shared_;
   const Contest& contest_;
   const MeasurePolicy policy_;
-  OutputCheck check_;
+  std::shared_ptr<OutputCheck> check_;
   std::vector<Contestant> contestants_;  // as in the contest; the A/A control after them
   WorkerSet workers_;
   std::string ended_by_;

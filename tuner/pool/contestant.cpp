@@ -107,12 +107,14 @@ ContestState pairs_of(const std::vector<const Contestant*>& alive, const Block& 
   for (const Contestant* contestant : alive) {
     auto& ratios = state.log_ratios.emplace_back();
     auto& blocks = state.blocks.emplace_back();
-    const auto& visits = contestant->visits;
+    const auto &visits = contestant->visits, &references = alive.front()->visits;
+    auto reference = references.lower_bound(from);
     for (auto visit = visits.lower_bound(from); visit != visits.end(); ++visit) {
       const auto& [block, median] = *visit;
       if (!(block < before)) break;
-      const auto reference = alive.front()->visits.find(block);
-      if (reference == alive.front()->visits.end()) continue;
+      while (reference != references.end() && reference->first < block) ++reference;
+      if (reference == references.end()) break;
+      if (reference->first != block) continue;
       ratios.push_back(std::log(median / reference->second));
       // Both halves of a round are one block of the bootstrap.
       blocks.push_back(std::get<0>(block) * 100'000 + std::get<1>(block));

@@ -112,7 +112,7 @@ class Sweep {
     const double most_s = turn_.lanes() > 1 ? kTogetherBatchS : kBatchS;
     const auto batches = make_batches(plan, most_s, alone ? 1 : kBatchContests);
     for (std::size_t i = 0; i < batches.size();) {
-      const auto some = some_batches(batches, i, turn_.crews());
+      const auto some = std::span(batches).subspan(i, std::min(turn_.crews(), batches.size() - i));
       if (interrupt_.requested() || !run_batches(some)) return false;
       i += some.size();
     }
@@ -152,14 +152,11 @@ class Sweep {
   bool run_batches(std::span<const Batch> batches) {
     Runners runners;
     const std::vector<const Measurement*> none;
-    const std::vector<std::size_t> crews = crews_of(batches, turn_.crews());
-    for (const Batch& batch : batches) {
-      for (const Contest* contest : batch) {
-        const auto found = earlier_.find(contest->id);
-        runners.push_back(std::make_unique<ContestRunner>(
-            shared_, *contest, found == earlier_.end() ? none : found->second, folder_.path()));
-        runners.back()->join(crews[runners.size() - 1]);
-      }
+    for (const auto& [contest, crew] : place_in_crews(batches, turn_.crews())) {
+      const auto found = earlier_.find(contest->id);
+      runners.push_back(std::make_unique<ContestRunner>(
+          shared_, *contest, found == earlier_.end() ? none : found->second, folder_.subfolder()));
+      runners.back()->join(crew);
     }
     bool complete = true;
     try {
@@ -201,13 +198,19 @@ class Sweep {
     if (turn_.crews() == 1) return;  // each begins by itself
     if (interrupt_.requested()) throw Interrupted{};
     turn_.begin();
-    for (const auto& runner : runners) runner->get_ready_ahead(outlook_, of_spec_);
+    ReadyGroup group;
+    for (const auto& runner : runners) runner->get_ready_ahead(outlook_, of_spec_, group);
     {
       const Account account(report_.breakdown.start_s);
       turn_.join_starts();
     }
-    const Account account(report_.breakdown.prepare_s);
+    const TimePoint started = Clock::now();
     turn_.join_ahead();
+    TimePoint prepared = started;
+    for (const auto& runner : runners)
+      prepared = std::max(prepared, runner->prepared_at().value_or(started));
+    report_.breakdown.prepare_s += std::chrono::duration<double>(prepared - started).count();
+    report_.breakdown.verify_s += seconds_since(prepared);
   }
 
   void run_contest(ContestRunner& runner) {

@@ -9,6 +9,7 @@
 
 #include "nsa/schemas/fields/json.hpp"
 #include "nsa/schemas/fields/worker.hpp"
+#include "validate/validate_part.hpp"
 
 namespace nsa::worker {
 
@@ -46,12 +47,27 @@ void decode_message(const Json& j, const std::string& what, std::variant<Message
   if (!known) throw fields::FieldError("/type", fields::shown(type) + " is no " + what);
 }
 
+/// By the schema of its type; where that is not known, by that of all.
+template <class... Messages>
+void validate_message(const Json& j, const std::string& schema, const std::string& where,
+                      const std::variant<Messages...>*) {
+  const auto type = j.is_object() ? j.find("type") : j.end();
+  const auto is = [&](const char* word) {
+    return type != j.end() && type->is_string() &&
+           type->template get_ref<const std::string&>() == word;
+  };
+  if (!((is(fields::kType<Messages>) &&
+         (validate_part(j, schema, fields::kType<Messages>, where), true)) ||
+        ...))
+    validate_json(j, schema, where);
+}
+
 /// A line by its schema; `prepare` makes what is decoded of what was validated. `what`: "request".
 template <class Any, class Prepare>
 Any decode_line(std::string_view line, const std::string& what, Prepare prepare) {
   const std::string where = "worker " + what;
   const Json j = parse_json(line, where);
-  validate_json(j, "worker_" + what, where);
+  validate_message(j, "worker_" + what, where, static_cast<const Any*>(nullptr));
   try {
     Any message;
     decode_message(prepare(j), what, message);

@@ -1,5 +1,7 @@
 // Replies of the worker protocol as JSON lines. A worker may be anybody's program: what it says is
 // checked here, and what it adds beyond the protocol is left aside.
+#include <algorithm>
+
 #include "nsa/schemas/text.hpp"
 #include "worker_messages.hpp"
 
@@ -53,6 +55,12 @@ static Json all_visible(const Json& j) {
 
 std::string encode(const Reply& reply) { return encode_message(reply); }
 
-Reply decode_reply(std::string_view line) { return decode_line<Reply>(line, "reply", all_visible); }
+Reply decode_reply(std::string_view line) {
+  // Mostly there is nothing to be made visible: without an escape a text is as it stands here.
+  const bool plain =
+      std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~' && c != '\\'; });
+  return decode_line<Reply>(line, "reply",
+                            [plain](const Json& j) { return plain ? j : all_visible(j); });
+}
 
 }  // namespace nsa::worker

@@ -53,10 +53,15 @@ std::string_view schema_text(std::string_view schema) {
 }
 
 Json bundle_schema(std::string_view name) {
+  const std::size_t hash = name.find('#');
+  const std::string document(name.substr(0, hash));
+  const std::string part(hash == name.npos ? "" : name.substr(hash + 1));
   Json bundle = Json::object();
-  bundle["$ref"] = std::string(kHere) + std::string(name);
+  bundle["$ref"] = std::string(kHere) + document + (part.empty() ? "" : "/definitions/" + part);
   bundle["definitions"] = Json::object();
-  add_document(bundle["definitions"], std::string(name));
+  add_document(bundle["definitions"], document);
+  expects(part.empty() || bundle["definitions"][document]["definitions"].contains(part),
+          "the name of a definition of the schema");
   return bundle;
 }
 

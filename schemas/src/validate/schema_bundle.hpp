@@ -10,7 +10,8 @@
 namespace nsa {
 
 /// {"$ref": "#/definitions/NAME", "definitions": {NAME: ..., others: ...}}
-/// without references to other files. ContractError for an unknown name.
+/// without references to other files. "NAME#PART" begins at one of its definitions. ContractError
+/// for an unknown name.
 Json bundle_schema(std::string_view name);
 
 /// What the schema says of the place `path` in `document`: the names of the

@@ -63,7 +63,8 @@ void on_hello() {
   reply.executor = is("as_nsatune") ? "nsatune" : is("as_NSATune") ? "NSATune" : "fake";
   reply.generator = !is("needs_inputs");
   reply.verifies = is("honest") || is("verifies_once") || is("wrong_once") || is("lie_rows") ||
-                   is("poison") || is("no_output_file") || is("wants_peers");
+                   is("poison") || is("no_output_file") || is("wants_peers") ||
+                   is("verifies_before_measuring") || mode.ends_with("_verify");
   for (const char* name : {"good", "other", "bad"})
     reply.variants.push_back(
         {{"attend_selected"}, name, {Point{}}, "hash_of_" + std::string(name)});
@@ -99,7 +100,7 @@ void leave_spool() {
 }
 
 void die() {
-  if (is("exit_prepare") || is("exit_measure")) {
+  if (is("exit_prepare") || is("exit_measure") || is("exit_verify")) {
     std::cerr << "a last word\n";
     std::_Exit(3);
   }
@@ -107,7 +108,7 @@ void die() {
     signal(SIGSEGV, SIG_DFL);
     raise(SIGSEGV);
   }
-  if (is("hang_prepare") || is("hang_measure")) hang();
+  if (is("hang_prepare") || is("hang_measure") || is("hang_verify")) hang();
   if (is("hang_once_measure") && !is_traced()) hang();
   if (is("crash_then_measure")) is_traced() ? std::_Exit(3) : hang();
   if (is("noted_measure") || is("noted_prepare") || is("other_tool_measure")) {
@@ -167,6 +168,9 @@ void write_rows(const VerifyRequest& request, const Prepared& prepared) {
 void on_verify(const VerifyRequest& request) {
   if (fails(request.id, false)) return;
   const Prepared& prepared = handles.at(request.handle);
+  if (prepared.name == "bad" && mode.ends_with("_verify")) die();
+  if (is("verifies_before_measuring") && measured > 0)
+    return say(FailedReply{request.id, Outcome::unsupported, "asked after a visit"});
   // The longer problem and the second process number come later: who asks there asks too often.
   if (is("verifies_once") && prepared.problem.max_seq_len() != 40)
     return say(FailedReply{request.id, Outcome::unsupported, "asked twice"});

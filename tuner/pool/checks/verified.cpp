@@ -31,6 +31,10 @@ std::string verification_kind(const Problem& problem) {
                      bucket);
 }
 
+std::string Verified::key(const Candidate& candidate, const Problem& problem) {
+  return key_of(candidate, verification_kind(problem));
+}
+
 void Verified::restore(const Measurement& row) {
   if (row.verification == Verification::verified)
     add(candidate_of(row), row.problem, row.worst_row_error);
@@ -40,7 +44,7 @@ void Verified::restore(const Measurement& row) {
 
 void Verified::add(const Candidate& candidate, const Problem& problem,
                    std::optional<double> worst_row_error) {
-  right_.try_emplace(key_of(candidate, verification_kind(problem)), Right{worst_row_error});
+  right_.try_emplace(key(candidate, problem), Right{worst_row_error});
 }
 
 void Verified::add_wrong(const Candidate& candidate, const Problem& problem,
@@ -49,15 +53,15 @@ void Verified::add_wrong(const Candidate& candidate, const Problem& problem,
 }
 
 bool Verified::compared(const Candidate& candidate, const Problem& problem) const {
-  return compared_.contains(key_of(candidate, verification_kind(problem)));
+  return compared_.contains(key(candidate, problem));
 }
 
 void Verified::add_compared(const Candidate& candidate, const Problem& problem) {
-  compared_.insert(key_of(candidate, verification_kind(problem)));
+  compared_.insert(key(candidate, problem));
 }
 
 const Verified::Right* Verified::find(const Candidate& candidate, const Problem& problem) const {
-  const auto found = right_.find(key_of(candidate, verification_kind(problem)));
+  const auto found = right_.find(key(candidate, problem));
   return found == right_.end() ? nullptr : &found->second;
 }
 

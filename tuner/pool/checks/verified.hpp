@@ -18,6 +18,8 @@ std::string verification_kind(const Problem& problem);
 
 class Verified {
  public:
+  /// Names a variant on problems of one kind: one check stands for all that have this name.
+  static std::string key(const Candidate& candidate, const Problem& problem);
   /// What an earlier row of this run says.
   void restore(const Measurement& row);
   /// A variant was right on a problem; the relative error of its worst row.

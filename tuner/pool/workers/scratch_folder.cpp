@@ -71,6 +71,15 @@ ScratchFolder::~ScratchFolder() {
   fs::remove_all(path_, ignored);
 }
 
+std::string ScratchFolder::subfolder() {
+  std::string path = fmt::format("{}/{}", path_, subfolders_++);
+  std::error_code error;
+  if (!fs::create_directory(path, error))
+    throw EnvironmentError(fmt::format("{}: cannot make a folder for files: {}", path,
+                                       error ? error.message() : "it is there"));
+  return path;
+}
+
 void ScratchFolder::clear() noexcept {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(path_, ignored))

@@ -15,11 +15,14 @@ class ScratchFolder {
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
   const std::string& path() const noexcept { return path_; }
+  /// An empty folder in it. EnvironmentError when it cannot be made.
+  std::string subfolder();
   /// Removes what is in it.
   void clear() noexcept;
 
  private:
   std::string path_;
+  int subfolders_ = 0;
   Fd held_;  // locked as long as we live
 };
 

@@ -11,19 +11,13 @@
 #include "pool/workers/traced_retry.hpp"
 
 namespace nsa::tuner {
-namespace {
 
-constexpr double kDeadlineFactor = 50;  // over the estimate: a users' slow path is 1000 times
-                                        // slower than the best, but not than its own first call
-
-}  // namespace
-
-WorkerSet::WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
+WorkerSet::WorkerSet(Shared& shared, const Contest& contest, std::shared_ptr<OutputCheck> check,
                      std::vector<Contestant>& contestants, std::string folder)
     : shared_(shared),
       contest_(contest),
       policy_(with_launch(shared.input.spec.policy, contest.launch)),
-      check_(check),
+      check_(std::move(check)),
       contestants_(contestants),
       folder_(std::move(folder)) {}
 
@@ -36,7 +30,7 @@ void WorkerSet::begin_process(std::int64_t process) {
     contestant.handle.reset();
     contestant.checked = false;
   }
-  shared_.turn.release_retired();
+  released_ = false;
   exclude_wrong();
 }
 

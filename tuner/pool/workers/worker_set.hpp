@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <future>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,7 +14,7 @@
 #include "pool/checks/verified.hpp"
 #include "pool/contestant.hpp"
 #include "pool/rows.hpp"
-#include "pool/workers/prepared_ahead.hpp"
+#include "pool/workers/ready_ahead.hpp"
 #include "pool/workers/turn.hpp"
 
 namespace nsa::tuner {
@@ -36,14 +37,17 @@ struct Shared {
 class WorkerSet {
  public:
   /// `folder`: a place for files that is removed with the contest.
-  WorkerSet(Shared& shared, const Contest& contest, OutputCheck& check,
+  WorkerSet(Shared& shared, const Contest& contest, std::shared_ptr<OutputCheck> check,
             std::vector<Contestant>& contestants, std::string folder);
 
   /// The lanes of this crew are its own.
   void join(std::size_t crew) { first_lane_ = crew * shared_.turn.lanes(); }
-  /// Has its lanes start what is missing and prepare the contestants that are `wanted`, while the
-  /// caller does something else than measure. Before begin_process().
-  void get_ready_ahead(const std::function<bool(const Contestant&)>& wanted);
+  /// Has its lanes start what is missing, prepare the contestants that are `wanted`, and verify
+  /// those that no contest of the group does, while the caller does something else than measure.
+  /// Before begin_process().
+  void get_ready_ahead(const std::function<bool(const Contestant&)>& wanted, ReadyGroup& group);
+  /// When all that get_ready_ahead() began had been prepared; after Turn::join_ahead().
+  std::optional<TimePoint> prepared_at() const { return ahead_.prepared_at(); }
   /// Nothing is prepared in the processes of this turn. Those that were wrong on another problem of
   /// this class get their row and are out.
   void begin_process(std::int64_t process);
@@ -70,10 +74,17 @@ class WorkerSet {
   void trace(const Contestant& contestant);
   void count(const Contestant& contestant);
   bool wants_handle(const Contestant& contestant) const;
+  std::size_t index_of(const Contestant& contestant) const {
+    return static_cast<std::size_t>(&contestant - contestants_.data());
+  }
   /// Whether any contestant wants a handle.
   bool wanted() const;
-  /// Has lanes from `first` to the end of the crew prepare those that are `wanted`.
-  void begin_ahead(std::size_t first, const std::function<bool(const Contestant&)>& wanted);
+  /// Has lanes from `first` to the end of the crew prepare those that are `wanted`; what they were
+  /// given.
+  std::vector<ReadyAhead::Job> begin_ahead(std::size_t first,
+                                           const std::function<bool(const Contestant&)>& wanted);
+  /// Whether its outputs say something that is not known yet.
+  bool wants_check(const Contestant& contestant) const;
   void prepare_all();
   void verify_all();
   bool start_worker(std::size_t index);
@@ -98,6 +109,7 @@ class WorkerSet {
   Answer<worker::VerifiedReply> verified(const Contestant& contestant, const std::string& outputs,
                                          bool prepare);
   void take_result(RunningCheck& running);
+  void take_result(Contestant& contestant, const CheckResult& result);
   void pick_control();
   /// Those of a worker that is gone.
   void drop_handles(std::size_t worker);
@@ -136,13 +148,14 @@ class WorkerSet {
   Shared& shared_;
   const Contest& contest_;
   const MeasurePolicy policy_;
-  OutputCheck& check_;
+  std::shared_ptr<OutputCheck> check_;
   std::vector<Contestant>& contestants_;
   std::string folder_;
   std::int64_t process_ = 0;
   std::size_t first_lane_ = 0;
-  PreparedAhead ahead_;
+  ReadyAhead ahead_;
   bool ahead_begun_ = false;
+  bool released_ = false;             // what earlier contests left, in this process number
   bool cleared_ = false;              // in this process number, for want of memory
   std::optional<bool> power_capped_;  // the first visit of this round
 };

@@ -32,24 +32,35 @@ void WorkerSet::ready() {
   shared_.turn.join_ahead();
 }
 
-void WorkerSet::get_ready_ahead(const std::function<bool(const Contestant&)>& wanted) {
-  begin_ahead(first_lane_, wanted);
+void WorkerSet::get_ready_ahead(const std::function<bool(const Contestant&)>& wanted,
+                                ReadyGroup& group) {
+  std::vector<ReadyAhead::Job> jobs = begin_ahead(first_lane_, wanted);
+  if (jobs.empty()) return;
+  for (ReadyAhead::Job& job : jobs) {
+    const Contestant& contestant = contestants_[job.contestant];
+    job.row = row_of(contestant.candidate);
+    job.verify =
+        wants_check(contestant) &&
+        group.verifying.insert(Verified::key(contestant.candidate, contest_.problem)).second;
+  }
+  const std::size_t lane = first_lane_ + group.contests_of[first_lane_]++ % shared_.turn.lanes();
+  ahead_.verify(shared_.turn, lane, std::move(jobs), check_);
 }
 
-void WorkerSet::begin_ahead(std::size_t first,
-                            const std::function<bool(const Contestant&)>& wanted) {
-  if (std::exchange(ahead_begun_, true)) return;
+std::vector<ReadyAhead::Job> WorkerSet::begin_ahead(
+    std::size_t first, const std::function<bool(const Contestant&)>& wanted) {
+  if (std::exchange(ahead_begun_, true)) return {};
   const std::size_t lanes = shared_.turn.lanes();
   const Contest* const own[] = {&contest_};
-  if (lanes == 1 || !fit_in_lanes(own, lanes, shared_.input.device)) return;
-  std::vector<PreparedAhead::Job> jobs;
+  if (lanes == 1 || !fit_in_lanes(own, lanes, shared_.input.device)) return {};
+  std::vector<ReadyAhead::Job> jobs;
   for (std::size_t i = 0; i < contestants_.size(); ++i) {
     const Contestant& contestant = contestants_[i];
     if (wants_handle(contestant) && wanted(contestant))
-      jobs.push_back({i, plain_request(contestant), doing("preparing", contestant),
-                      prepare_deadline_s(contestant)});
+      jobs.push_back({i, plain_request(contestant), prepare_deadline_s(contestant)});
   }
   ahead_.begin(shared_.turn, first, first_lane_ + lanes, jobs);
+  return jobs;
 }
 
 bool WorkerSet::wanted() const {
@@ -62,6 +73,9 @@ void WorkerSet::prepare_all() {
     for (Contestant& contestant : contestants_) {
       if (!wants_handle(contestant)) continue;
       if (shared_.interrupt.requested()) throw Interrupted{};
+      // What was prepared ahead had its room, and whoever works ahead next frees what is left.
+      if (!ahead_.has(shared_.turn, index_of(contestant)) && !std::exchange(released_, true))
+        shared_.turn.release_retired();
       if (start_worker(static_cast<std::size_t>(contestant.candidate.worker)) && !contestant.out)
         prepare(contestant);
     }
@@ -101,7 +115,7 @@ worker::PrepareRequest WorkerSet::plain_request(const Contestant& contestant) co
 
 worker::PrepareRequest WorkerSet::prepare_request(const Contestant& contestant) {
   worker::PrepareRequest request = plain_request(contestant);
-  if (!client(contestant).hello().generator) request.inputs = check_.inputs_file();
+  if (!client(contestant).hello().generator) request.inputs = check_->inputs_file();
   return request;
 }
 
@@ -110,8 +124,7 @@ double WorkerSet::prepare_deadline_s(const Contestant& contestant) const {
 }
 
 Answer<worker::PreparedReply> WorkerSet::prepared(const Contestant& contestant) {
-  const auto index = static_cast<std::size_t>(&contestant - contestants_.data());
-  if (auto answer = ahead_.take(shared_.turn, index)) return std::move(*answer);
+  if (auto answer = ahead_.take(shared_.turn, index_of(contestant))) return std::move(*answer);
   return client(contestant)
       .ask(prepare_request(contestant), doing("preparing", contestant),
            prepare_deadline_s(contestant));
@@ -147,20 +160,27 @@ bool WorkerSet::make_room() {
   return true;
 }
 
-void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& running) {
-  contestant.checked = true;
-  const bool can_check = client(contestant).hello().verifies && check_.known();
-  if (contestant.control || !can_check) return;
+bool WorkerSet::wants_check(const Contestant& contestant) const {
   const Variant* const row = row_of(contestant.candidate);
   const bool to_compare = row && selects_reduced(*row) &&
                           !shared_.verified.compared(contestant.candidate, contest_.problem);
-  const auto* known = shared_.verified.find(contestant.candidate, contest_.problem);
-  if (known && !to_compare) {
+  return to_compare || !shared_.verified.find(contestant.candidate, contest_.problem);
+}
+
+void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& running) {
+  contestant.checked = true;
+  const bool can_check = client(contestant).hello().verifies && check_->known();
+  if (contestant.control || !can_check) return;
+  if (const auto result = ahead_.take_result(index_of(contestant)))
+    return take_result(contestant, *result);
+  if (!wants_check(contestant)) {
+    const auto* known = shared_.verified.find(contestant.candidate, contest_.problem);
     contestant.verification = Verification::verified;
     contestant.worst_row_error = known->worst_row_error;
     return;
   }
-  const std::string outputs = check_.fresh_outputs_file();
+  const Variant* const row = row_of(contestant.candidate);
+  const std::string outputs = check_->fresh_outputs_file();
   const auto answer = verified(contestant, outputs, !running);
   if (answer.interrupted) throw Interrupted{};
   if (running) take_result(*running);
@@ -168,7 +188,7 @@ void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& runn
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
   running.emplace(contestant,
                   std::async(std::launch::async, [this, outputs, said = *answer.reply, row] {
-                    return check_.check(outputs, row, said);
+                    return check_->check(outputs, row, said);
                   }));
 }
 
@@ -177,13 +197,13 @@ Answer<worker::VerifiedReply> WorkerSet::verified(const Contestant& contestant,
   const Account account(shared_.breakdown.verify_s);
   worker::VerifyRequest request;
   request.handle = contestant.handle.value();
-  if (!check_.rows().empty()) request.rows = check_.rows();
+  if (!check_->rows().empty()) request.rows = check_->rows();
   request.outputs = outputs;
   const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);
   std::future<void> right_answers;
   if (prepare)
-    right_answers = std::async(std::launch::async,
-                               [this, row = row_of(contestant.candidate)] { check_.prepare(row); });
+    right_answers = std::async(
+        std::launch::async, [this, row = row_of(contestant.candidate)] { check_->prepare(row); });
   auto answer =
       client(contestant)
           .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
@@ -193,8 +213,10 @@ Answer<worker::VerifiedReply> WorkerSet::verified(const Contestant& contestant,
 
 void WorkerSet::take_result(RunningCheck& running) {
   const Account account(shared_.breakdown.recheck_s);
-  const CheckResult result = running.result.get();
-  Contestant& contestant = running.contestant;
+  take_result(running.contestant, running.result.get());
+}
+
+void WorkerSet::take_result(Contestant& contestant, const CheckResult& result) {
   contestant.verification = result.verification;
   contestant.worst_row_error = result.worst_row_error;
   if (result.verification == Verification::verified)
