@@ -94,7 +94,7 @@ TEST_CASE("a run whose heartbeats have no room goes on, and says at its end what
   }
 }
 
-TEST_CASE("- is stdout for check and report, and no file anywhere", "[cli]") {
+TEST_CASE("a dash is stdout for check and report, and no file anywhere", "[cli]") {
   const Folder folder;
   folder.write("h.csv", "time,a\n0,1\n1,1\n");
   const Result check = nsatune(folder, "check --csv h.csv --format csv -o -");
