@@ -4,12 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "nsa/check_output/document.hpp"
 #include "nsa/schemas/json.hpp"
 
 namespace nsa::check_output {
 
-/// "+5.1 %"; "2.30x" from a doubling or a halving on; "-0.25" on a linear scale.
-std::string size_text(const Json& change);
 /// "+4.6 % to +5.7 %".
 std::string interval_text(const Json& change);
 /// "abc..def", "..def" or "".

@@ -68,9 +68,7 @@ tuner::CheckResult gate(const Variant& variant, const Problem& problem,
   asked_rows() = check.rows();
   tuner::Handle* handle = prepare(variant);
   for (const Variant* row : peers) others.push_back(prepare(*row));
-  worker::VerifyRequest request;
-  if (!check.rows().empty()) request.rows = check.rows();
-  request.outputs = check.fresh_outputs_file();
+  const worker::VerifyRequest request = check.request(0);
   const auto said = tuner::verify(*handle, request, Device{}, others, kBudgetS);
   return check.check(request.outputs, &variant, said);
 }

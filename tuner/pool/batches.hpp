@@ -25,7 +25,6 @@ inline constexpr std::size_t kContestsOfCrew = 2;
 struct Placed {
   const Contest* contest = nullptr;
   std::size_t crew = 0;
-  bool operator==(const Placed&) const = default;
 };
 /// The contests of batches that run side by side, as many as there are crews at most: the cheapest
 /// first, so that contests that get ready at once belong to several crews, and each still comes

@@ -9,7 +9,6 @@
 
 #include "nsa/schemas/fields/json.hpp"
 #include "nsa/schemas/fields/worker.hpp"
-#include "validate/validate_part.hpp"
 
 namespace nsa::worker {
 
@@ -47,7 +46,8 @@ void decode_message(const Json& j, const std::string& what, std::variant<Message
   if (!known) throw fields::FieldError("/type", fields::shown(type) + " is no " + what);
 }
 
-/// By the schema of its type; where that is not known, by that of all.
+/// By the schema of its type ("NAME#PART", as bundle_schema() takes it), which costs less than one
+/// that looks for the type itself; where that is not known, by that of all.
 template <class... Messages>
 void validate_message(const Json& j, const std::string& schema, const std::string& where,
                       const std::variant<Messages...>*) {
@@ -57,7 +57,7 @@ void validate_message(const Json& j, const std::string& schema, const std::strin
            type->template get_ref<const std::string&>() == word;
   };
   if (!((is(fields::kType<Messages>) &&
-         (validate_part(j, schema, fields::kType<Messages>, where), true)) ||
+         (validate_json(j, schema + "#" + fields::kType<Messages>, where), true)) ||
         ...))
     validate_json(j, schema, where);
 }
@@ -66,11 +66,11 @@ void validate_message(const Json& j, const std::string& schema, const std::strin
 template <class Any, class Prepare>
 Any decode_line(std::string_view line, const std::string& what, Prepare prepare) {
   const std::string where = "worker " + what;
-  const Json j = parse_json(line, where);
+  Json j = parse_json(line, where);
   validate_message(j, "worker_" + what, where, static_cast<const Any*>(nullptr));
   try {
     Any message;
-    decode_message(prepare(j), what, message);
+    decode_message(prepare(std::move(j)), what, message);
     return message;
   } catch (const InputError& error) {
     throw InputError(where + ": " + error.what());

@@ -60,7 +60,7 @@ Reply decode_reply(std::string_view line) {
   const bool plain =
       std::ranges::all_of(line, [](char c) { return c >= ' ' && c <= '~' && c != '\\'; });
   return decode_line<Reply>(line, "reply",
-                            [plain](const Json& j) { return plain ? j : all_visible(j); });
+                            [plain](Json&& j) { return plain ? std::move(j) : all_visible(j); });
 }
 
 }  // namespace nsa::worker

@@ -11,7 +11,6 @@
 
 #include "nsa/schemas/fields/json.hpp"
 #include "schema_bundle.hpp"
-#include "validate_part.hpp"
 
 namespace nsa {
 namespace {
@@ -121,11 +120,6 @@ void validate_json(const Json& document, std::string_view schema, const std::str
   for (const auto& step : path_of(error.context)) pointer += "/" + fields::pointer_token(step);
   throw InputError(where + ": " + (pointer.empty() ? "/" : pointer) + ": " +
                    explain(rules, document, error));
-}
-
-void validate_part(const Json& document, std::string_view schema, std::string_view part,
-                   const std::string& where) {
-  validate_json(document, std::string(schema) + "#" + std::string(part), where);
 }
 
 }  // namespace nsa

@@ -6,7 +6,6 @@
 #include "history/source.hpp"
 #include "nsa/check_output/document.hpp"
 #include "nsa/reports/text_table.hpp"
-#include "nsa/reports/units.hpp"
 #include "nsa/schemas/text.hpp"
 #include "planted_step.hpp"
 
@@ -93,12 +92,9 @@ Json json_of(const Outcome& outcome) {
           {"reason", outcome.reason}};
 }
 
-/// "+10.0 %"; "2.30x" from a doubling or a halving on; "+0.25" on a linear scale.
 std::string step_text(const Outcome& outcome) {
-  if (outcome.added != 0) return fmt::format("{:+.4g}", outcome.added);
-  const bool times = outcome.ratio >= 2 || outcome.ratio <= 0.5;
-  return times ? reports::format_ratio(outcome.ratio)
-               : fmt::format("{:+.1f} %", (outcome.ratio - 1) * 100);
+  if (outcome.added != 0) return check_output::size_text({{"delta", outcome.added}});
+  return check_output::size_text({{"ratio", outcome.ratio}});
 }
 
 ExitCode run(const Settings& settings, const NightlySource& source) {

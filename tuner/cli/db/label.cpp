@@ -61,8 +61,7 @@ std::vector<std::string> ids_of(const store::Store& db, const Settings& settings
 
 ExitCode run(const Settings& settings, const LabelOptions& o) {
   check_label(o.label);
-  existing_database(settings);  // InputError: there is none
-  auto db = store::Store::open(settings.db_path(), wait_aloud(settings));
+  auto db = existing_database_to_change(settings);
   const std::vector<std::string> ids = ids_of(db, settings, o.runs);
   if (!o.remove) {
     db.add_label(ids, o.label);

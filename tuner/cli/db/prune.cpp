@@ -47,8 +47,7 @@ std::string limit_of(const PruneOptions& o) {
 
 ExitCode run(const Settings& settings, const PruneOptions& o) {
   const std::string before = limit_of(o);
-  existing_database(settings);  // InputError: there is none
-  auto db = store::Store::open(settings.db_path(), wait_aloud(settings));
+  auto db = existing_database_to_change(settings);
   const std::int64_t bytes = db.info().bytes;
   const store::Pruned pruned = o.dry_run ? db.prunable(before) : db.prune(before);
   const std::int64_t now = db.info().bytes;

@@ -40,6 +40,11 @@ store::Store existing_database(const Settings& settings) {
   return store::Store::open_existing(settings.db_path(), wait_aloud(settings));
 }
 
+store::Store existing_database_to_change(const Settings& settings) {
+  existing_database(settings);  // a wrong --db must not make one
+  return store::Store::open(settings.db_path(), wait_aloud(settings));
+}
+
 DatabaseWait::DatabaseWait(std::string path, std::function<void(const std::string&)> tell,
                            const std::atomic<bool>* stop, std::atomic<double>* waited_s)
     : path_(std::move(path)), tell_(std::move(tell)), stop_(stop), total_s_(waited_s) {}

@@ -17,6 +17,8 @@ namespace nsa::cli {
 store::OpenOptions wait_aloud(const Settings& settings);
 /// The database of the command, to read: as Store::open_existing, and it waits aloud.
 store::Store existing_database(const Settings& settings);
+/// The same, to change it. InputError where there is none.
+store::Store existing_database_to_change(const Settings& settings);
 
 /// For commands that do something else with their wait. Outlives the stores that are opened with
 /// its options.

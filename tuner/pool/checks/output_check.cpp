@@ -158,12 +158,15 @@ void OutputCheck::forget() {
   inputs_.clear();
 }
 
-std::string OutputCheck::fresh_outputs_file() {
-  // Two in turn: one is read while the worker writes the other.
-  const std::string path = fmt::format("{}/outputs{}.safetensors", folder_, files_++ % 2);
+worker::VerifyRequest OutputCheck::request(std::int64_t handle) {
+  worker::VerifyRequest request;
+  request.handle = handle;
+  if (!rows_.empty()) request.rows = rows_;
+  // Two files in turn: one is read while the worker writes the other.
+  request.outputs = fmt::format("{}/outputs{}.safetensors", folder_, files_++ % 2);
   std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  return path;
+  std::filesystem::remove(request.outputs, ignored);
+  return request;
 }
 
 std::size_t OutputCheck::present(std::int64_t extent) const {

@@ -45,9 +45,9 @@ class OutputCheck {
   std::optional<std::string> inputs_file();
   /// Frees inputs, right answers and the file; they are made again when they are asked for.
   void forget();
-  /// Where a worker shall write its outputs. Removes what another variant left there: a worker that
-  /// writes nothing must not be judged by somebody else's rows.
-  std::string fresh_outputs_file();
+  /// Asks for the rows of a handle in a file. Removes what another variant left there: a worker
+  /// that writes nothing must not be judged by somebody else's rows.
+  worker::VerifyRequest request(std::int64_t handle);
   /// Makes what `check` needs for that row, so that it is there by then.
   void prepare(const Variant* row) { oracle_for(row ? row->role : Role::candidate); }
   /// Compares the rows in that file with the oracle, a baseline's with dense attention. Reads

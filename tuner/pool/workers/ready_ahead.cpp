@@ -24,6 +24,13 @@ void prepare_all(WorkerClient& client, const std::vector<ReadyAhead::Job>& jobs,
 
 }  // namespace
 
+double request_deadline_s(double least_s, double estimate_s) {
+  // A users' slow path is 1000 times slower than the best, but not than its own first call. A
+  // worker may describe any cost.
+  constexpr double kFactor = 50, kMostS = 24 * 3600;
+  return std::max(least_s, std::min(kMostS, kFactor * estimate_s));
+}
+
 void ReadyAhead::begin(Turn& turn, std::size_t first, std::size_t end,
                        const std::vector<Job>& jobs) {
   for (std::size_t lane = first; lane < end; ++lane) {
@@ -42,13 +49,10 @@ void ReadyAhead::verify_all(WorkerClient& client, const std::vector<Job>& jobs, 
   for (const Job& job : jobs) {
     const auto prepared = answers.found.find(job.contestant);
     if (prepared == answers.found.end() || !prepared->second) continue;
-    worker::VerifyRequest request;
-    request.handle = prepared->second.reply->handle;
-    if (!check.rows().empty()) request.rows = check.rows();
-    request.outputs = check.fresh_outputs_file();
+    const worker::VerifyRequest request = check.request(prepared->second.reply->handle);
     const double first_call_s = 1e-9 * static_cast<double>(prepared->second.reply->first_call_ns);
     const auto said = client.ask(request, "verifying " + to_string(job.request.variant),
-                                 std::max(job.deadline_s, 2 * kDeadlineFactor * first_call_s));
+                                 request_deadline_s(job.deadline_s, 2 * first_call_s));
     if (!client.alive()) return answers.found.clear();
     if (said.interrupted) return;
     if (said) results.emplace(job.contestant, check.check(request.outputs, job.row, *said.reply));
@@ -60,11 +64,11 @@ void ReadyAhead::verify(Turn& turn, std::size_t lane, std::vector<Job> jobs,
   std::erase_if(jobs, [](const Job& job) { return !job.verify; });
   if (jobs.empty() || !check->known()) return;
   // Ours are made while the worker prepares: a lane works off what it is given in its order.
-  auto right_answers = std::make_shared<std::future<void>>(
-      std::async(std::launch::async, [check, row = jobs.front().row] { check->prepare(row); }));
+  const std::shared_future<void> right_answers =
+      std::async(std::launch::async, [check, row = jobs.front().row] { check->prepare(row); });
   turn.ahead(lane, [jobs = std::move(jobs), check, right_answers, answers = of_lane_.at(lane),
                     results = results_](WorkerClient& client) {
-    right_answers->get();
+    right_answers.get();
     if (client.hello().verifies) verify_all(client, jobs, *check, *answers, *results);
   });
 }

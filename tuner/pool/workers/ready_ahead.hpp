@@ -16,9 +16,8 @@
 
 namespace nsa::tuner {
 
-/// What a request may take, over the estimate: a users' slow path is 1000 times slower than the
-/// best, but not than its own first call.
-inline constexpr double kDeadlineFactor = 50;
+/// How long a request may take, by an estimate of what it has to do.
+double request_deadline_s(double least_s, double estimate_s);
 
 /// What contests share that get ready at once: each variant is verified in one of them, and the
 /// contests of a crew take turns in which of its lanes does it.
@@ -29,7 +28,7 @@ struct ReadyGroup {
 
 class ReadyAhead {
  public:
-  /// A contestant to prepare, and how long a request may take.
+  /// A contestant to prepare, and how long that may take.
   struct Job {
     std::size_t contestant = 0;
     worker::PrepareRequest request;

@@ -78,8 +78,7 @@ std::string WorkerSet::doing(const char* verb, const Contestant& contestant) con
 }
 
 double WorkerSet::deadline_s(double estimate_s) const {
-  constexpr double kMostS = 24 * 3600;  // a worker may describe any cost
-  return std::max(policy_.deadline_s, std::min(kMostS, kDeadlineFactor * estimate_s));
+  return request_deadline_s(policy_.deadline_s, estimate_s);
 }
 
 const Variant* WorkerSet::row_of(const Candidate& candidate) const {

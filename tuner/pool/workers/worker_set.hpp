@@ -104,10 +104,9 @@ class WorkerSet {
   };
   /// Asks the worker, then takes the result of the running comparison and starts that of this one.
   void verify(Contestant& contestant, std::optional<RunningCheck>& running);
-  /// What the worker says of its outputs, which it writes to that file. `prepare`: meanwhile ours
-  /// are made.
-  Answer<worker::VerifiedReply> verified(const Contestant& contestant, const std::string& outputs,
-                                         bool prepare);
+  /// What the worker says of its outputs. `prepare`: meanwhile ours are made.
+  Answer<worker::VerifiedReply> verified(const Contestant& contestant,
+                                         const worker::VerifyRequest& request, bool prepare);
   void take_result(RunningCheck& running);
   void take_result(Contestant& contestant, const CheckResult& result);
   void pick_control();

@@ -180,33 +180,28 @@ void WorkerSet::verify(Contestant& contestant, std::optional<RunningCheck>& runn
     return;
   }
   const Variant* const row = row_of(contestant.candidate);
-  const std::string outputs = check_->fresh_outputs_file();
-  const auto answer = verified(contestant, outputs, !running);
+  const worker::VerifyRequest request = check_->request(contestant.handle.value());
+  const auto answer = verified(contestant, request, !running);
   if (answer.interrupted) throw Interrupted{};
   if (running) take_result(*running);
   running.reset();
   if (!answer) return fail_request(contestant, answer.outcome, answer.reason, {process_, 0, 0});
-  running.emplace(contestant,
-                  std::async(std::launch::async, [this, outputs, said = *answer.reply, row] {
-                    return check_->check(outputs, row, said);
-                  }));
+  running.emplace(contestant, std::async(std::launch::async,
+                                         [this, outputs = request.outputs, said = *answer.reply,
+                                          row] { return check_->check(outputs, row, said); }));
 }
 
 Answer<worker::VerifiedReply> WorkerSet::verified(const Contestant& contestant,
-                                                  const std::string& outputs, bool prepare) {
+                                                  const worker::VerifyRequest& request,
+                                                  bool prepare) {
   const Account account(shared_.breakdown.verify_s);
-  worker::VerifyRequest request;
-  request.handle = contestant.handle.value();
-  if (!check_->rows().empty()) request.rows = check_->rows();
-  request.outputs = outputs;
   const double first_call_s = 1e-9 * static_cast<double>(contestant.prepared.first_call_ns);
   std::future<void> right_answers;
   if (prepare)
     right_answers = std::async(
         std::launch::async, [this, row = row_of(contestant.candidate)] { check_->prepare(row); });
   auto answer =
-      client(contestant)
-          .ask(std::move(request), doing("verifying", contestant), deadline_s(2 * first_call_s));
+      client(contestant).ask(request, doing("verifying", contestant), deadline_s(2 * first_call_s));
   if (right_answers.valid()) right_answers.get();
   return answer;
 }
