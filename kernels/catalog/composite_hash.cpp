@@ -36,7 +36,10 @@ bool runs(const Variant& composite, const Variant& row, std::span<const Stage> o
 }
 
 std::string combined(const Variant& composite, const std::vector<Variant>& rows) {
-  std::string text = std::string(composite.source_hash) + std::string(source_hash::runtime);
+  const std::string_view of_backend =
+      composite.backend == Backend::cpu ? source_hash::runtime_cpu : source_hash::runtime_cuda;
+  std::string text = std::string(composite.source_hash) + std::string(source_hash::runtime) +
+                     std::string(of_backend);
   for (const Part& part : composite.plan.parts) text += part.row->source_hash;
   const std::vector<Stage> open = open_stages(composite);
   for (const Variant& row : rows) {

@@ -31,20 +31,30 @@ void check(const MatrixView<const T>& a, const MatrixView<const T>& b, const Mat
           "a [m, k], b [k, n] and c [m, n] in a product");
 }
 
+/// Rows or columns of a piece. OpenBLAS rounds differently at the edges of what it is given, so a
+/// piece depends on the shape alone, not on how many threads there are. Smaller ones waste their
+/// packing.
+std::int64_t piece_of(std::int64_t side) {
+  if (side <= 128) return 64;
+  return side <= 2048 ? 128 : 256;
+}
+
 template <class T>
 void split_gemm(const MatrixView<const T>& a, const MatrixView<const T>& b,
                 const MatrixView<T>& c) {
-  constexpr std::int64_t kLeast = 32;  // rows or columns below which a piece wastes its packing
   const bool by_rows = c.rows >= c.columns;
   const std::int64_t side = by_rows ? c.rows : c.columns;
-  const std::int64_t piece = (side + parallel_threads() - 1) / parallel_threads();
-  parallel_for(0, side, std::max(kLeast, piece), [&](std::int64_t from, std::int64_t to) {
-    const std::int64_t count = to - from;
+  const std::int64_t piece = piece_of(side);
+  const auto multiply = [&](std::int64_t from) {
+    const std::int64_t count = std::min(piece, side - from);
     if (by_rows) {
       gemm(a.row_range(from, count), b, c.row_range(from, count));
     } else {
       gemm(a, b.column_range(from, count), c.column_range(from, count));
     }
+  };
+  parallel_for(0, (side + piece - 1) / piece, 1, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i) multiply(i * piece);
   });
 }
 

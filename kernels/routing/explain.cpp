@@ -41,10 +41,24 @@ std::string no_variant_words(const RouterState& state, Stage stage, const Proble
   return "no variant runs this: " + words;
 }
 
+/// Which lengths go by a range of a table, where these are not all: " for multiples of 16".
+std::string multiples_words(const ThresholdTable& table, const ThresholdRange& wanted) {
+  for (const ClassDecisions& of : table.classes)
+    for (const Decision& decision : of.decisions) {
+      if (!decision.alignment) continue;
+      for (const ThresholdRange& range : decision.alignment->ranges)
+        if (&range == &wanted)
+          return " for multiples of " + std::to_string(decision.alignment->multiple);
+    }
+  return "";
+}
+
 /// "range of FILE" of what a table decided.
 std::string table_words(const RouterState& state, const Choice& choice, std::optional<Axis> axis) {
-  const std::string file = table_name(state, choice.source);
+  const auto& table = choice.source == Source::shipped ? state.inputs.shipped : state.inputs.table;
+  std::string file = table_name(state, choice.source);
   if (!choice.range) return "runner-up of a range of " + file;
+  if (table) file += multiples_words(*table, *choice.range);
   // A part of a composite goes by the axis of the composite's decision, which the range knows not.
   return axis ? range_words(*choice.range, *axis, file)
               : to_string(choice.range->variant) + " of " + file;

@@ -14,6 +14,7 @@
 #include "nsa/kernels/documents.hpp"
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/fields/json.hpp"
+#include "nsa/schemas/output_path.hpp"
 
 namespace nsa {
 namespace {
@@ -138,8 +139,9 @@ HeartbeatWriter::HeartbeatWriter(std::string path) : state_(std::make_unique<Sta
   }
   if (file >= 0) state_->file.reset(::fdopen(file, "a"));
   if (!state_->file) {
-    throw EnvironmentError(state_->path + ": cannot be opened for appending (" +
-                           std::strerror(errno) + "); choose a folder that exists and is writable");
+    const int error = errno;
+    throw_path_error(error, state_->path + ": cannot be written: " + std::strerror(error) +
+                                "; choose a folder that exists and is writable");
   }
 }
 
@@ -152,7 +154,7 @@ void HeartbeatWriter::append(const Heartbeat& heartbeat) {
   std::FILE* file = state_->file.get();
   const bool written = std::fwrite(line.data(), 1, line.size(), file) == line.size();
   if (!written || std::fflush(file) != 0) {
-    throw EnvironmentError(state_->path + ": cannot be written (" + std::strerror(errno) + ")");
+    throw EnvironmentError(state_->path + ": cannot be written: " + std::strerror(errno));
   }
 }
 

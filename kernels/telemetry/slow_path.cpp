@@ -16,7 +16,8 @@ bool warn_slow_path_once(std::string_view reason) {
   if (!warned.emplace(reason).second) return false;
   const std::string line = "nsatune: Using slow _sdpa_over_ranges (" + std::string(reason) +
                            "): one launch per row. Unset NSA_USE_SEL_PACK, NSA_FORCE_PARITY or the "
-                           "override that asked for it, or set NSA_FORCE_SEL_MASK=1; "
+                           "override that asked for it; without NSA_FORCE_PARITY, "
+                           "NSA_FORCE_SEL_MASK=1 overrides the rest; "
                            "`nsatune explain` shows who decided.\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
   return true;

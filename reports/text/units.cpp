@@ -9,13 +9,6 @@
 namespace nsa::reports {
 namespace {
 
-/// Three significant digits without an exponent: 1.23, 12.3, 123, 1234.
-std::string three_digits(double value) {
-  const double size = std::abs(value);
-  const int decimals = size < 9.995 ? 2 : size < 99.95 ? 1 : 0;
-  return fmt::format("{:.{}f}", value, decimals);
-}
-
 template <std::size_t N>
 std::string scaled(double value, double step, const std::array<std::string_view, N>& units) {
   if (!std::isfinite(value)) return "-";
@@ -49,12 +42,6 @@ std::string format_bytes(std::int64_t bytes) {
 std::string format_percent(double share) {
   if (!std::isfinite(share)) return "-";
   return three_digits(share * 100) + " %";
-}
-
-std::string format_ratio(double ratio) {
-  if (!std::isfinite(ratio)) return "-";
-  const bool usual = ratio >= 0.995 && ratio < 9999.5;
-  return (usual ? three_digits(ratio) : fmt::format("{:.{}g}", ratio, ratio < 1 ? 3 : 2)) + "x";
 }
 
 std::string format_tokens(std::int64_t tokens) {

@@ -34,15 +34,26 @@ def hashes_of(build):
             if row["backend"] == "cuda"}
 
 
+def ranges_in(value):
+    """Each range of a part of the file that has a hash (of decisions, their alignments and projects), in the order of the file."""
+    if isinstance(value, dict):
+        if "source_hash" in value:
+            yield value
+        value = value.values()
+    elif not isinstance(value, list):
+        return
+    for part in value:
+        yield from ranges_in(part)
+
+
 def rows_of(thresholds):
     """(stages, name, direction) of the row of each range, in the order of the file. Rows that had one hash may have several now."""
     for in_class in thresholds["classes"]:
         direction = in_class["problem_class"]["direction"]
         if direction == "forward_saving":  # by the forward rows
             direction = "forward"
-        for decision in in_class["decisions"]:
-            for ranged in decision["ranges"]:
-                yield "+".join(ranged["variant"]["stages"]), ranged["variant"]["name"], direction
+        for ranged in ranges_in(in_class):
+            yield "+".join(ranged["variant"]["stages"]), ranged["variant"]["name"], direction
 
 
 def parse_arguments():

@@ -1,4 +1,9 @@
 // ack: an entry is added, every other byte stays, and what is not right is refused with its line.
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+#include <vector>
+
 #include "catch.hpp"
 #include "history.hpp"
 #include "program.hpp"
@@ -55,6 +60,26 @@ TEST_CASE("ack add refuses what is not UTF-8 in one line, and writes nothing", "
     CHECK(result.err == "nsatune: ack: 'b\\xff' has bytes that are not UTF-8\n");
   }
   CHECK_FALSE(std::filesystem::exists(folder.file("acks.yaml")));
+}
+
+TEST_CASE("commands that change the acks at once lose no entry", "[check]") {
+  const Folder folder;
+  for (int round = 0; round < 5; ++round) {
+    std::filesystem::remove(folder.file("acks.yaml"));
+    std::vector<int> statuses(8, -1);
+    std::vector<std::thread> commands;
+    for (int i = 0; i < 8; ++i) {
+      commands.emplace_back([&, i] {
+        const std::string add = "cd '" + folder.path().string() +
+                                "' && '" NSATUNE_PROGRAM "' ack add s" + std::to_string(i) +
+                                " --reason r --until 2031-05-06 -q";
+        statuses[static_cast<std::size_t>(i)] = std::system(add.c_str());
+      });
+    }
+    for (std::thread& command : commands) command.join();
+    CHECK(statuses == std::vector<int>(8, 0));
+    CHECK(json_of(nsatune(folder, "ack list --json"), "acks")["acks"].size() == 8);
+  }
 }
 
 TEST_CASE("ack remove takes an entry out and leaves every other byte", "[check]") {

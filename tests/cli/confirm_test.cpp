@@ -149,6 +149,30 @@ TEST_CASE("what cannot be measured again keeps its state and says why", "[check]
   CHECK(reason(hangs, "--confirm-budget 1s").find("the time was over") != std::string::npos);
 }
 
+TEST_CASE("an output that cannot be written is refused before anything is measured again",
+          "[check]") {
+  const Folder folder;
+  make_history(folder);
+  folder.write("new.json", world(10800));
+  folder.write("old.json", world(10000));
+  const Result result = check(folder, "--format junit -o no/such.xml");
+  CHECK(result.exit_code == 2);
+  CHECK(result.err.starts_with("nsatune: no/such.xml: cannot be written: "));
+}
+
+TEST_CASE("a wait for the device is no part of --confirm-budget", "[check]") {
+  const Folder folder;
+  make_history_of(folder, "quick --axis seq_len=64 --stage ranges --accept-noise", "ranges_v2");
+  constexpr int kBudgetS = 10;
+  const Waited waited = wait_behind_holder(
+      folder,
+      fmt::format("check --confirm --old '" NSATUNE_PROGRAM "' --json --confirm-budget {}s",
+                  kBudgetS),
+      kBudgetS);
+  check_names_holder(waited);
+  CHECK(series_named(json_of(waited.result, "check"), "ranges_v2")["confirmation"]["pairs"] == 5);
+}
+
 TEST_CASE("an old build that is none is one line and exit 2 before anything is measured",
           "[check]") {
   const Folder folder;

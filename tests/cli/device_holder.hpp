@@ -43,8 +43,9 @@ struct Waited {
   bool printed_before = false;  // something on stdout while it waited
 };
 
-/// Leaves the device to it when it says that it waits, or after two minutes.
-inline Waited wait_behind_holder(const Folder& folder, const std::string& arguments) {
+/// Leaves the device to it `seconds` after it says that it waits, or after two minutes.
+inline Waited wait_behind_holder(const Folder& folder, const std::string& arguments,
+                                 int seconds = 0) {
   Holder holder(folder);
   Waited waited;
   std::thread command([&] { waited.result = nsatune(folder, arguments); });
@@ -56,6 +57,7 @@ inline Waited wait_behind_holder(const Folder& folder, const std::string& argume
   while (text_of("stderr").find("waiting: ") == std::string::npos &&
          std::chrono::steady_clock::now() < until)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
   waited.printed_before = !text_of("stdout").empty();
   holder.leave();
   command.join();

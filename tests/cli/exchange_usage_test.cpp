@@ -104,6 +104,9 @@ TEST_CASE("flags of import and export that contradict each other are refused", "
   check_refused(folder, "export csv --json", "export csv --json: stdout has one of them");
   folder.write("file", "");
   check_refused(folder, "export nvbench -o file/x.json", "; choose a folder that exists");
+  std::filesystem::create_directory(folder.file("taken"));
+  check_refused(folder, "export nvbench -o taken", "taken: is not a regular file");
+  CHECK_FALSE(std::filesystem::exists(folder.file("taken-bin")));  // its sidecars
 }
 
 TEST_CASE("an empty file is said to be empty", "[cli]") {

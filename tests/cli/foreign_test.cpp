@@ -102,6 +102,19 @@ TEST_CASE("a spec covers a foreign worker's stages, and tune decides for it alon
   CHECK(text.exit_code == 0);
   CHECK(contains(text.out, "my_stage/mine"));
   CHECK(contains(text.err, "this program cannot run them"));
+  // What is in doubt, and which lengths a range is for, is said here as for rows of ours.
+  ThresholdTable doubted = table;
+  Decision& decision = doubted.classes[0].decisions[0];
+  decision.ranges[0].basis = Basis::undecided;
+  decision.ranges[0].evidence.why = "noise hides which is best";
+  doubted.classes[0].decisions[1].alignment = {.multiple = 2,
+                                               .ranges = doubted.classes[0].decisions[1].ranges};
+  folder.write("doubted.json", dump_thresholds(doubted));
+  const Result doubts = nsatune(folder, std::string("explain doubted.json") + kShape);
+  CHECK(contains(doubts.out, "undecided: noise hides which is best"));
+  CHECK(contains(doubts.out, "for multiples of 2"));
+  CHECK(json_of(nsatune(folder, std::string("explain doubted.json --json") + kShape),
+                "explain")["decisions"][0]["basis"] == "undecided");
   const Result other = nsatune(folder, "explain t.json --preset tiny");
   CHECK(other.exit_code == 3);
   CHECK(contains(other.err, "decides nothing for forward prefill"));

@@ -122,6 +122,28 @@ TEST_CASE("db merge says who holds the database that takes it all", "[cli]") {
   CHECK(contains(result.err, ") holds a.sqlite; "));
 }
 
+TEST_CASE("db merge says who holds a database that it reads, and for how long it waits", "[cli]") {
+  Locked held(Locked::How::alone);
+  const Result result =
+      held.wait_behind([&] { return nsatune(held.folder, "db merge a.sqlite --db b.sqlite"); });
+  INFO(result.err);
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.err, kWaiting));
+  CHECK(contains(result.err, ") holds a.sqlite; for at most 10 s\n"));
+}
+
+TEST_CASE("doctor says who holds a database, whichever way it was given", "[cli]") {
+  for (const std::string arguments : {"doctor a.sqlite", "doctor --db a.sqlite"}) {
+    INFO(arguments);
+    Locked held(Locked::How::alone);
+    const Result result = held.wait_behind([&] { return nsatune(held.folder, arguments); });
+    INFO(result.err);
+    CHECK(result.exit_code == 3);
+    CHECK(contains(result.err, kWaiting));
+    CHECK(contains(result.err, ") holds a.sqlite; "));
+  }
+}
+
 TEST_CASE("a command that reads says for whom it waits, too", "[cli]") {
   Locked held(Locked::How::alone);
   const Result result =

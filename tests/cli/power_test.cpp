@@ -31,6 +31,20 @@ TEST_CASE("power of too few nights exits 3", "[check]") {
   CHECK(result.out.find("too few nights") != std::string::npos);
 }
 
+TEST_CASE("power says why it names no step of values that are equal or not positive", "[check]") {
+  const Folder folder;
+  std::string csv = "time,equal,negative\n";
+  for (int night = 0; night < 20; ++night)
+    csv += std::to_string(night) + ",1,-1." + std::to_string(night % 3) + "\n";
+  folder.write("h.csv", csv);
+  const Result result = nsatune(folder, "power --csv h.csv");
+  INFO(result.out);
+  CHECK(result.exit_code == 3);
+  CHECK(result.out.find("all nights are equal") != std::string::npos);
+  CHECK(result.out.find("not all are positive") != std::string::npos);
+  CHECK(result.out.find("too few nights") == std::string::npos);
+}
+
 TEST_CASE("values that are no noise of one level are refused by their series", "[check]") {
   const Folder folder;
   for (const char* odd : {"1e308", "1e-308", "1e9"}) {

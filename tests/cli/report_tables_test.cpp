@@ -6,6 +6,7 @@
 
 #include "catch.hpp"
 #include "program.hpp"
+#include "refused.hpp"
 
 namespace nsa::test {
 namespace {
@@ -104,6 +105,12 @@ TEST_CASE("cells that this machine has no memory for are rows", "[cli]") {
     CHECK(cell["status"] == "failed");
     CHECK(cell["reason"].get<std::string>().find("run --train: needs ") == 0);
   }
+}
+
+TEST_CASE("a database that cannot be is refused before a table measures anything", "[cli]") {
+  for (const std::string& db : {std::string("."), std::string("no/such.sqlite")})
+    check_refused("report matrix --preset tiny --seq-lens 64 --processes 1 --db " + db,
+                  "nsatune: " + db + ": ");
 }
 
 TEST_CASE("of training: batches and checkpointing with their memory, and each switch by itself",
@@ -235,6 +242,8 @@ TEST_CASE("what no process could use is refused before any of them", "[cli]") {
   const Result bundle = nsatune(folder, "report bundle tuned tuned -o file/x --preset tiny");
   CHECK(bundle.exit_code == 2);
   CHECK(bundle.err == "nsatune: file/x: cannot be made: Not a directory; name another folder\n");
+  std::filesystem::create_symlink("loop", folder.file("loop"));
+  CHECK(nsatune(folder, "report bundle tuned tuned --preset tiny -o loop/x").exit_code == 2);
 }
 
 TEST_CASE("a target that no rate could miss is refused", "[cli]") {
@@ -318,6 +327,26 @@ TEST_CASE("the folder of a bundle may be named with a slash, and a link is none"
   const Result link = nsatune(folder, command + "link");
   CHECK(link.exit_code == 2);
   CHECK(link.err.find("link: exists") != std::string::npos);
+}
+
+TEST_CASE("the cache of a decode loop is counted with all its rows", "[cli]") {
+  const Folder folder;
+  // Selected, window (twice as long), raw and compressed keys and values of 2 layers, 2 heads,
+  // fp32.
+  const auto bytes_of = [](std::int64_t capacity) {
+    const std::int64_t window = std::min<std::int64_t>(capacity, 2 * 512), raw = 32;
+    const std::int64_t compressed = capacity < 32 ? 0 : (capacity - 32) / 16 + 1;
+    return 2 * (capacity + window + raw + compressed) * 2 * (32 + 32) * 4;
+  };
+  const Json ran = json_of(nsatune(folder,
+                                   "run --preset tiny --seq-len 300 --decode 8 --steps 1 "
+                                   "--no-db --no-thresholds --json"),
+                           "run_result");
+  CHECK(ran["memory"]["cache_bytes"] == bytes_of(300 + 2 * 8 + 3));  // timed twice, and warm-up
+  const Json asked =
+      json_of(nsatune(folder, "report memory --preset tiny --seq-len 20 --batches 3 --json"),
+              "report_memory");
+  CHECK(asked["cache_bytes"][0] == 3 * bytes_of(20));
 }
 
 TEST_CASE("memory of each stage grows with the batch", "[cli]") {

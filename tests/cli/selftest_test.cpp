@@ -78,6 +78,32 @@ TEST_CASE("selftest plants no step that numbers cannot hold", "[check]") {
                              "in b\n"));
 }
 
+TEST_CASE("selftest finds its step after one of many powers of ten, too", "[check]") {
+  const Folder folder;
+  for (const double factor : {1e9, 1e308}) {
+    for (const std::int64_t night : {6, 12, 13}) {
+      INFO(factor << " at night " << night);
+      folder.write("h.csv", history_csv({{"a", 1, factor, night}}, 20));
+      const Result result = nsatune(folder, "selftest --csv h.csv");
+      INFO(result.out);
+      CHECK(result.exit_code == 0);
+      CHECK(result.out.starts_with("planted a step of +10.0 % in a\nthe gate works"));
+    }
+  }
+}
+
+TEST_CASE("selftest plants a step that stands out from how values are rounded", "[check]") {
+  const Folder folder;
+  std::string rows = "time,bytes\n";
+  for (int night = 0; night < 20; ++night)
+    rows += std::to_string(night) + (night < 12 ? ",100\n" : ",200\n");
+  folder.write("h.csv", rows);
+  const Result result = nsatune(folder, "selftest --csv h.csv");
+  INFO(result.out);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out.find("x in bytes\nthe gate works") != std::string::npos);
+}
+
 TEST_CASE("selftest says by how much it moves values that have no ratio", "[check]") {
   const Folder folder;
   std::string rows = "time,a\n";

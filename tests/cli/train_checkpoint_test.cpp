@@ -25,6 +25,38 @@ TEST_CASE("a run that is saved goes on bit for bit", "[cli]") {
         text_of(folder.file("whole/checkpoint.safetensors")));
 }
 
+TEST_CASE("steps have the same bits with any number of threads", "[cli]") {
+  const Folder folder;
+  const auto saved = [&](const std::string& threads) {
+    const std::string shape =
+        "run --preset tiny --seq-len 150 --batch 2 --train --steps 2 --no-thresholds --no-db ";
+    REQUIRE(nsatune(folder, shape + "--save s" + threads, "NSATUNE_THREADS=" + threads).exit_code ==
+            0);
+    return text_of(folder.file("s" + threads + "/checkpoint.safetensors"));
+  };
+  const std::string one = saved("1");
+  CHECK(saved("2") == one);
+  CHECK(saved("3") == one);
+}
+
+TEST_CASE("data that are gone end training with its result and a checkpoint", "[cli]") {
+  const Folder folder;
+  folder.write("text.bin", std::string(4000, 'x'));
+  Result r = nsatune(folder, kTrain +
+                                 "--steps 1000000 --data text.bin --save s --json "
+                                 ">out 2>err & sleep 1.5; : >'" +
+                                 folder.file("text.bin") + "'; wait $!");
+  r.out = text_of(folder.file("out")), r.err = text_of(folder.file("err"));
+  CHECK(r.exit_code == 4);
+  CHECK(contains(r.err, "--data: text.bin: became shorter while it was read"));
+  const Json document = json_of(r, "run_result");
+  CHECK(document["training"]["stopped"].get<std::string>().find("became shorter") !=
+        std::string::npos);
+  CHECK(document["losses"].size() > 1);
+  const std::string steps = std::to_string(document["losses"].size());
+  CHECK(contains(r.err, "s/checkpoint.safetensors: step " + steps + "\n"));
+}
+
 TEST_CASE("a resumed run names what changes its bits", "[cli]") {
   const Folder folder;
   folder.write("text.bin", std::string(400, 'x'));

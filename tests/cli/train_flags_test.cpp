@@ -89,6 +89,15 @@ TEST_CASE("the users' config says how it is trained", "[cli]") {
   CHECK(training["rate"]["schedule"] == "cosine");
   CHECK(training["rate"]["total_steps"] == 100);
   CHECK(training["optimizer"]["max_norm"] == 0.5);
+  folder.write("twice.yaml", "train: {lr: 0.1, lr: 0.2}\n");
+  require_refused(folder, "run --config twice.yaml --train --no-db", 2,
+                  "twice.yaml:1: train.lr appears twice");
+  folder.write("parts.yaml", "train: {lr: 0.1}\ntrain: {steps: 3}\n");
+  require_refused(folder, "run --config parts.yaml --train --no-db", 2,
+                  "parts.yaml:2: train appears twice (first in line 1)");
+  folder.write("key.yaml", "train: {accumulate_grad_batches: 0}\n");
+  require_refused(folder, "run --config key.yaml --train --no-db", 2,
+                  "train.accumulate_grad_batches: 0 is not between 1 and 65536");
   folder.write("bad.yaml", "train: {lr: fast}\n");
   require_refused(folder, "run --config bad.yaml --train --no-db", 2, "bad.yaml:1: train.lr");
 }

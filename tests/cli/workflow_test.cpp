@@ -244,6 +244,18 @@ TEST_CASE("tune without a row that counts is exit 3 with an empty document", "[c
   CHECK_FALSE(std::filesystem::exists(swept().file("nobody.json")));
 }
 
+TEST_CASE("a fallback of the backward pass counts like one of the forward pass", "[cli]") {
+  const Folder folder;
+  const std::string command =
+      "run --preset tiny --seq-len 64 --layers 1 --steps 1 --train --no-db ";
+  const Result ran = nsatune(folder, command + "--strict --json", "NSA_USE_FA2=0");
+  CHECK(ran.exit_code == 1);
+  CHECK(json_of(ran, "run_result")["telemetry"]["fallback"].empty());  // none in the forward pass
+  CHECK(nsatune(folder, command + "--heartbeat h.jsonl", "NSA_USE_FA2=0").exit_code == 0);
+  CHECK(read_text_file(folder.file("h.jsonl")).find("\"fb_total_fallbacks\":2") !=
+        std::string::npos);
+}
+
 TEST_CASE("a slow path warns once, is counted, and --strict makes it exit 1", "[cli]") {
   const Folder folder;
   const std::string command = "run --preset tiny --seq-len 64 --layers 1 --steps 1 --strict --json";

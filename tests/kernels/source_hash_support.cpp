@@ -66,8 +66,9 @@ const source_hash::Lists& unit_lists() {
 }
 
 bool is_of_composites(const source_hash::UnitList& list) {
-  return list.name == "runtime" || list.name == "training" || list.name == "training_model" ||
-         list.name == "decode_step" || list.name == "in_turn";
+  return list.name == "runtime" || list.name == "runtime_cpu" || list.name == "runtime_cuda" ||
+         list.name == "training" || list.name == "training_model" || list.name == "decode_step" ||
+         list.name == "in_turn";
 }
 
 source_hash::Scanner make_scanner() { return {unit_lists().include_folders, source_text}; }

@@ -70,7 +70,7 @@ TEST_CASE("the writer appends whole lines and refuses a folder that is not there
   while (std::getline(file, line)) steps.push_back(Json::parse(line)["step"]);
   CHECK(steps == std::vector<std::int64_t>{1, 2});
   std::filesystem::remove(path);
-  CHECK_THROWS_AS(HeartbeatWriter("/nowhere/at/all.jsonl"), EnvironmentError);
+  CHECK_THROWS_AS(HeartbeatWriter("/nowhere/at/all.jsonl"), InputError);
 }
 
 TEST_CASE("the writer follows no link, which could lead to any file", "[kernels][telemetry]") {

@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -115,6 +116,33 @@ TEST_CASE("a process that is killed while it writes leaves what was there", "[sc
   }
   close(nameless);
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("a wrong name is the user's, a file system that refuses is the machine's", "[schemas]") {
+  for (const int error : {ENOENT, ENOTDIR, EISDIR, ENAMETOOLONG, ELOOP}) {
+    CAPTURE(error);
+    CHECK(is_wrong_name(error));
+    CHECK_THROWS_AS(throw_path_error(error, "what"), InputError);
+  }
+  for (const int error : {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, EIO, EFBIG, 0}) {
+    CAPTURE(error);
+    CHECK_FALSE(is_wrong_name(error));
+    CHECK_THROWS_AS(throw_path_error(error, "what"), EnvironmentError);
+  }
+}
+
+TEST_CASE("a folder is made with those above it, or says why not", "[schemas]") {
+  const Folder folder;
+  make_folder(folder.file("a/b"));
+  make_folder(folder.file("a/b"));  // is there
+  CHECK(std::filesystem::is_directory(folder.file("a/b")));
+  std::ofstream(folder.file("file")) << "text";
+  for (const std::string& name : {folder.file("file"), folder.file("file/x"), std::string()}) {
+    CHECK_THROWS_AS(make_folder(name), InputError);
+    const std::string what = test::message_of([&] { make_folder(name); });
+    CHECK(what.starts_with(name + ": cannot be made: "));
+    CHECK(what.ends_with("; name another folder"));
+  }
 }
 
 TEST_CASE("a file that cannot be read says which and why", "[schemas]") {

@@ -22,6 +22,7 @@ constexpr auto kOver = std::filesystem::copy_options::overwrite_existing;
 
 /// Merging `files` is refused with one line that begins with `name` and holds `words`, whether the
 /// result is new or there; nothing is changed but the files that SQLite keeps beside a database.
+template <class Error = InputError>
 void check_refused(const test::TempFolder& folder, const std::vector<std::string>& files,
                    const std::string& name, const std::string& words) {
   const std::string there = folder.file("there.sqlite");
@@ -29,8 +30,8 @@ void check_refused(const test::TempFolder& folder, const std::vector<std::string
   test::make_fleet(there, 1);
   const std::string names = test::names_in(folder.path()), content = test::content_of(there);
   for (const std::string& out : {folder.file("new.sqlite"), there}) {
-    const std::string message = test::message_of<InputError>(
-        [&] { merge(files, out, {.busy_timeout_s = 0.1, .vfs = ""}); });
+    const std::string message =
+        test::message_of<Error>([&] { merge(files, out, {.busy_timeout_s = 0.1, .vfs = ""}); });
     INFO("message: " << message);
     CHECK(message.rfind(name + ": ", 0) == 0);
     CHECK(message.find(words) != std::string::npos);
@@ -163,7 +164,7 @@ TEST_CASE("a file that another process holds is refused after a while", "[store]
   test::tamper(path, "PRAGMA journal_mode = DELETE");
   SQLite::Database holder(path, SQLite::OPEN_READWRITE);
   holder.exec("BEGIN EXCLUSIVE");
-  check_refused(folder, {path}, path, "another process holds it");
+  check_refused<EnvironmentError>(folder, {path}, path, "another process holds it");
 }
 
 TEST_CASE("a result that cannot be made is an environment error that leaves nothing", "[store]") {

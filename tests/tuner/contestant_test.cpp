@@ -129,7 +129,7 @@ ContestState pairs(const std::vector<std::vector<double>>& others) {
   return state;
 }
 bool loses(const std::vector<double>& ratios, const std::vector<double>& beside) {
-  return clear_losers(pairs({ratios, beside}))[1];
+  return is_clear_loser(pairs({ratios, beside}), 1);
 }
 const std::vector<double> kQuiet{1.101, 1.099, 1.1, 1.1}, kNoisy{1.0, 1.06, 1.01, 1.08};
 
@@ -145,8 +145,8 @@ TEST_CASE("a clear loser is slower in every pair, by much or beyond the noise", 
   CHECK_FALSE(loses({1.031, 1.032, 1.031, 1.033}, kQuiet));  // within four standard errors
   CHECK_FALSE(loses({1.02, 1.3, 1.3, 1.3}, kQuiet));         // one pair says otherwise
   CHECK_FALSE(loses({1.3, 1.3, 1.3, 0.9}, kQuiet));
-  CHECK_FALSE(clear_losers(pairs({kQuiet, kQuiet}))[0]);  // the best
-  CHECK(clear_losers({}).empty());
+  CHECK_FALSE(is_clear_loser(pairs({kQuiet, kQuiet}), 0));  // the best
+  CHECK_FALSE(is_clear_loser({{{}, {}}, {{}, {}}}, 1));     // nobody has a pair
 }
 
 TEST_CASE("identical variants under noise lose no race", "[tuner]") {

@@ -106,9 +106,17 @@ TEST_CASE("a key that is missing is added to its section", "[emit]") {
   CHECK(patched("runtime:\nb: 2\n", kWindow) == "runtime:\n  fa2_min_len_win: 7\nb: 2\n");
   CHECK(patched("a: 1", kWindow) == "a: 1\nruntime:\n  fa2_min_len_win: 7\n");
   CHECK(patched("", kWindow) == "runtime:\n  fa2_min_len_win: 7\n");
-  CHECK(patched("runtime:\n  b: 2\n",
-                {{"NSA_FA2_MIN_LEN_CMP", "-1"}, {"NSA_FA2_MIN_LEN_WIN", "7"}}) ==
+  const ProjectValues both{{"NSA_FA2_MIN_LEN_CMP", "-1"}, {"NSA_FA2_MIN_LEN_WIN", "7"}};
+  CHECK(patched("runtime:\n  b: 2\n", both) ==
         "runtime:\n  fa2_min_len_cmp: -1\n  fa2_min_len_win: 7\n  b: 2\n");
+  CHECK(patched("runtime: {}\n", both) == "runtime: {fa2_min_len_cmp: -1, fa2_min_len_win: 7}\n");
+  CHECK(patched("runtime: {b: 2}\n", both) ==
+        "runtime: {fa2_min_len_cmp: -1, fa2_min_len_win: 7, b: 2}\n");
+  const std::string two = "  fa2_min_len_cmp: -1\n  fa2_min_len_win: 7\n";
+  CHECK(patched("runtime:", both) == "runtime:\n" + two);
+  CHECK(patched("runtime: null", both) == "runtime:\n" + two);
+  CHECK(patched("runtime: ~\na: 1\n", both) == "runtime:\n" + two + "a: 1\n");
+  CHECK(patched("runtime:  null  # none yet\n", both) == "runtime:  # none yet\n" + two);
 }
 
 TEST_CASE("a key that comes from a merged map is written where it then counts", "[emit]") {

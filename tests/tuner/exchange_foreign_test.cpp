@@ -197,6 +197,39 @@ TEST_CASE("series of Otava become rows by what the user says of them", "[exchang
   CHECK(all.rows[2].measured_at == "2024-01-02T00:00:00Z");
 }
 
+TEST_CASE("commits of Otava's files are no times, whatever they look like", "[exchange]") {
+  Mapping mapping;
+  mapping.stage = "attention";
+  mapping.fixed = {{"seq_len", "4096"}};
+  for (const std::string commit : {"8317e52", "8317052", "123456"}) {
+    CAPTURE(commit);
+    const Imported rows = read_text("otava",
+                                    "time,Commit,host,fused\n2024-01-01T00:00:00Z," + commit +
+                                        ",1,1.5\n2024-01-02T00:00:00Z,abcdef0,n2,null\n",
+                                    mapping);
+    REQUIRE(rows.rows.size() == 1);  // of a column of which one cell is no number, none is a time
+    CHECK(to_string(rows.rows[0].variant) == "attention/fused");
+  }
+  CHECK(message_of("otava", "time,n,fused\n1,512,1e30\n", mapped({{"seq_len", "n"}}))
+            .find("row 1, fused: ") != std::string::npos);
+}
+
+TEST_CASE("a file of Otava without results says which columns it has, and what to add",
+          "[exchange]") {
+  const auto said = [](const std::string& text) {
+    return message_of("otava", text, mapped({{"seq_len", "n"}}));
+  };
+  const std::string add = "; add a column of times in ms for each series";
+  CHECK(said("n\n512\n").ends_with("the first, 'n', is taken as the time" + add));
+  CHECK(
+      said("time,n\n1,512\n")
+          .ends_with("the first, 'time', is taken as the time, and --axis names all others" + add));
+  CHECK(said("time,n,a,a\n1,512,1,2\n").ends_with("two columns are 'a'; rename one"));
+  CHECK(said("time,n,a\n").ends_with(": has no line after its header; add one for each run"));
+  CHECK(said("time,n,a\n1,512,slow\n")
+            .ends_with("has no number in its columns of results; otava expects times in ms"));
+}
+
 TEST_CASE("what is no file of a format is one line that says so", "[exchange]") {
   for (const Format& format : formats()) {
     for (const std::string text : {"", "{}", "[]", "null", "{\"cache\": 5}", "a,b\n1,2\n",

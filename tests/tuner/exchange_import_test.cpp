@@ -53,7 +53,7 @@ TEST_CASE("runs that a file tells apart stay apart, and are as old as their rows
   const auto runs = runs_of(imported, "1");
   REQUIRE(runs.size() == 2);
   CHECK(runs[0].run.id != runs[1].run.id);
-  for (const auto& [run, rows, libraries] : runs) {
+  for (const auto& [run, rows, libraries, sums_up] : runs) {
     CHECK(run.started_at.starts_with("2026-11-21T12:00:0"));
     for (const Measurement& row : rows) CHECK(row.run_id == run.id);
   }
@@ -71,6 +71,39 @@ TEST_CASE("rows that are in the database stay as they are", "[exchange]") {
   CHECK(db.info().runs == 2);
 }
 
+TEST_CASE("a summary of runs that are in the database adds nothing beside them", "[exchange]") {
+  for (const char* format : {"otava", "tunableop"}) {
+    CAPTURE(format);
+    const test::TempFolder folder;
+    auto db = store::Store::open(folder.file("db.sqlite"));
+    db.add_runs(
+        runs_of(test::there_and_back(find_format("json"), test::some_results(2, true)), "1"));
+    const store::Info before = db.info();
+    // From the database's own rows, whose runs it knows.
+    Results of_db;
+    of_db.rows = db.measurements({.with_samples = true});
+    for (const Run& run : db.runs()) of_db.devices = run.devices;
+    const Imported summary = test::there_and_back(find_format(format), of_db);
+    const store::Added added = db.add_runs(runs_of(summary, "2"));
+    CHECK(added.rows == 0);
+    CHECK(added.known == static_cast<std::int64_t>(summary.rows.size()));
+    CHECK(db.info().runs == before.runs);
+    // Elsewhere, and for another executor, they are rows like any.
+    auto other = store::Store::open(folder.file("other.sqlite"));
+    CHECK(other.add_runs(runs_of(summary, "2")).rows > 0);
+    Mapping theirs;
+    theirs.executor = "theirs";
+    CHECK(db.add_runs(runs_of(summary, "2", theirs)).rows > 0);
+  }
+}
+
+TEST_CASE("a run of a time that is yet to come refuses the file", "[exchange]") {
+  Imported imported = test::there_and_back(find_format("json"), test::some_results(2, true));
+  REQUIRE_FALSE(imported.runs.empty());
+  imported.runs.front().run.started_at = "2999-01-01T00:00:00.000Z";
+  CHECK_THROWS_WITH(runs_of(imported, "1"), Catch::Matchers::Contains("which is yet to come"));
+}
+
 TEST_CASE("an id that stands twice refuses the file", "[exchange]") {
   Imported imported = test::there_and_back(find_format("nvbench"), test::some_results(2, true));
   imported.rows[1].id = imported.rows[0].id;
@@ -80,7 +113,7 @@ TEST_CASE("an id that stands twice refuses the file", "[exchange]") {
 TEST_CASE("an executor that the user names bears all rows", "[exchange]") {
   Mapping mapping;
   mapping.executor = "theirs";
-  for (const auto& [run, rows, libraries] : runs_of(decode_file(), "1", mapping)) {
+  for (const auto& [run, rows, libraries, sums_up] : runs_of(decode_file(), "1", mapping)) {
     for (const Measurement& row : rows) CHECK(row.executor == "theirs");
   }
 }

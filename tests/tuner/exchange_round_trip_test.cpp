@@ -111,6 +111,56 @@ TEST_CASE("a CSV that was cut within a row, or has a cell too many, is refused",
   CHECK(refusal("otava", otava.substr(0, otava.find('\n') - 5)) == "file: holds no result");
 }
 
+TEST_CASE("a CSV gives nothing that no other part of the program takes", "[exchange]") {
+  Measurement row = test::filled_measurement();
+  const auto refusal = [&](const auto& change) {
+    Measurement changed = row;
+    change(changed);
+    const Results results{{}, {changed}, {{test::filled_run(), {}}}};
+    try {
+      test::read_text("csv", find_format("csv").write(results, "").text);
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const auto says = [](const std::string& text, const char* part) {
+    return text.starts_with("file: row 1: ") && text.find(part) != std::string::npos;
+  };
+  CHECK(refusal([](Measurement&) {}).empty());
+  CHECK(says(refusal([](Measurement& m) { m.variant.name = "a b"; }), "letters, digits, _ and -"));
+  CHECK(says(refusal([](Measurement& m) { m.variant.point = {{"bq", -3}}; }), "below 0"));
+  CHECK(says(refusal([](Measurement& m) { m.executor = ""; }), "executor: "));
+  CHECK(says(refusal([](Measurement& m) { m.measured_at = "yesterday"; }), "is no time such as"));
+  CHECK(says(refusal([](Measurement& m) { m.measured_at = "2026-13-45T99:00:00Z"; }), "no time"));
+  CHECK(says(refusal([](Measurement& m) { m.workspace_bytes = -1; }), "workspace_bytes: "));
+  CHECK(says(refusal([](Measurement& m) { m.cost.flop = -5; }), "flop: "));
+}
+
+TEST_CASE("a device keeps its back end where a format does not say it", "[exchange]") {
+  const auto backend = [](const std::string& uuid, Timer timer, const char* format) {
+    Measurement row = test::filled_measurement();
+    row.outcome = Outcome::ok;
+    row.held_out = false;
+    row.control = false;
+    row.verification = Verification::verified;
+    row.placement = {{"host", uuid}};
+    row.timer = timer;
+    Device device;
+    device.name = "some";
+    device.uuid = uuid;
+    const Results results{{device}, {row}, {{test::filled_run(), {}}}};
+    return test::there_and_back(find_format(format), results).devices.at(0).backend;
+  };
+  for (const char* format : {"csv", "otava", "tunableop"}) {
+    CAPTURE(format);
+    CHECK(backend("CPU-0123", Timer::host, format) == Backend::cpu);
+    CHECK(backend("GPU-0123", Timer::host, format) == Backend::cuda);
+    CHECK(backend("made-up", Timer::host, format) == Backend::cpu);
+    CHECK(backend("made-up", Timer::events, format) == Backend::cuda);
+  }
+}
+
 TEST_CASE("a byte order mark before a CSV is no part of its header", "[exchange]") {
   const std::string mark = "\xef\xbb\xbf";
   CHECK(test::read_text("csv", mark + kOwnCsv).rows.size() == 1);

@@ -47,6 +47,7 @@ std::string message_of(const std::string& text) {
 TEST_CASE("a model of a config has a layer", "[tuner]") {
   CHECK(contains(message_of("model:\n  n_layers: 0\n"),
                  "users.yaml:2: model.n_layers: 0 is below 1"));
+  CHECK(contains(message_of("model:\n  dim: -0\n"), "users.yaml:2: model.dim: 0 is below 1"));
   CHECK(parse_user_config("model:\n  n_layers: 1\n", "users.yaml").problem.model.layers == 1);
 }
 

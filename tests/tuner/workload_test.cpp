@@ -31,6 +31,12 @@ TEST_CASE("lengths of a workload are understood as people write them", "[workloa
   CHECK_THROWS_AS(lengths("0k,310\n"), InputError);
 }
 
+TEST_CASE("weights whose sum is beyond all numbers are refused", "[workload]") {
+  CHECK(lengths("2048,1e15\n") == std::vector<std::int64_t>{2048});
+  for (const char* weight : {"1e308", "1e16", "inf", "nan", "-1"})
+    CHECK_THROWS_AS(lengths("2048," + std::string(weight) + "\n"), InputError);
+}
+
 TEST_CASE("a first line with a digit in its first cell is no header", "[workload]") {
   CHECK(lengths("tokens,weight 2\n16384,1\n") == std::vector<std::int64_t>{16384});
   for (const std::string line : {"-2048,310", "+2048,310", "x2048,310", "\"2048\",310"}) {

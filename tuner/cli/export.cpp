@@ -13,6 +13,7 @@
 #include "nsa/exchange/exchange.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/reports/export.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "nsa/schemas/text.hpp"
 #include "nsa/store/store.hpp"
 #include "program.hpp"
@@ -166,27 +167,23 @@ exchange::Bundle bundle_of(const Settings& settings, const ExportOptions& o) {
 }
 
 /// Sidecars first: a file never names what is not there yet.
-void write_bundle(const exchange::Bundle& bundle, const std::string& out) {
+void write_bundle(const exchange::Bundle& bundle, const std::string& out, WholeFile& file) {
   const std::filesystem::path folder = std::filesystem::path(out).parent_path();
   for (const auto& [name, bytes] : bundle.sidecars) {
     const std::filesystem::path path = folder / name;
-    std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
-    const std::string what = path.parent_path().string() + ": cannot be made: " + error.message() +
-                             "; choose a folder that exists, is writable and has space";
-    if (error == std::errc::not_a_directory || error == std::errc::filename_too_long)
-      throw InputError(what);
-    if (error) throw EnvironmentError(what);
+    make_folder(path.parent_path().string());
     write_text_file(path.string(), bytes);
   }
-  write_text_file(out, bundle.text);
+  file.write_whole(bundle.text);
 }
 
 ExitCode run_export(const Settings& settings, ExportOptions o) {
   if (o.out == kStdout) o.out.reset();
+  std::optional<WholeFile> file;  // before all that takes time, and before its sidecars are made
+  if (o.out) file.emplace(*o.out);
   const exchange::Bundle bundle = bundle_of(settings, o);
-  if (o.out) {
-    write_bundle(bundle, *o.out);
+  if (file) {
+    write_bundle(bundle, *o.out, *file);
     say(settings, "wrote " + *o.out);
   } else if (bundle.sidecars.empty()) {
     print_text(bundle.text);

@@ -1,16 +1,35 @@
 #include "interrupt.hpp"
 
 #include <unistd.h>
+
 #include <csignal>
+#include <ctime>
 
 namespace nsa::cli {
 namespace {
 
+/// One Ctrl-C may come twice: `timeout -s INT` and the like pass it on to their child and to its
+/// whole process group. Nobody presses it again this soon.
+constexpr long kSamePressMs = 250;
+
 std::atomic<bool> stop{false};
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may store to it");
+std::atomic<long> first_ms{0};  // when the first signal came
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<long>::is_always_lock_free,
+              "a signal handler may store to them");
+
+long now_ms() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
+}
 
 void on_signal(int signal) {
-  if (stop.exchange(true) && signal == SIGINT) _exit(130);
+  const long now = now_ms();
+  long first = 0;
+  if (first_ms.compare_exchange_strong(first, now))
+    stop = true;
+  else if (signal == SIGINT && now - first > kSamePressMs)
+    _exit(130);
 }
 
 }  // namespace

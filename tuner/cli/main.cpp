@@ -11,6 +11,7 @@
 #include "nsa/reports/fit_lines.hpp"
 #include "nsa/reports/text_table.hpp"
 #include "nsa/schemas/cuda_error.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "nsa/tuner/signals.hpp"
 #include "program.hpp"
 #include "version.hpp"
@@ -84,14 +85,9 @@ int report(const std::string& what, ExitCode code) {
   return static_cast<int>(code);
 }
 
-/// Of a name that leads nowhere, which is the user's; of the rest, the machine's.
 int report(const std::filesystem::filesystem_error& e) {
-  const std::error_code& code = e.code();
-  const bool bad_name =
-      code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory ||
-      code == std::errc::filename_too_long || code == std::errc::too_many_symbolic_link_levels;
-  return report(e.path1().string() + ": " + code.message(),
-                bad_name ? ExitCode::bad_input : ExitCode::environment);
+  return report(e.path1().string() + ": " + e.code().message(),
+                nsa::is_wrong_name(e.code().value()) ? ExitCode::bad_input : ExitCode::environment);
 }
 
 /// What --help or --version ask for.

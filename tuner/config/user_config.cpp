@@ -93,6 +93,7 @@ class EntryReader {
     for (const auto& section : root) {
       const std::string name = visible(scalar_of(section.first, "a section", where_));
       const int line = line_of(section.first);
+      add_key(lines_, name, line, where_);
       if (!is_read_section(name)) {
         leave_out(name, line);
         continue;
@@ -128,11 +129,11 @@ class EntryReader {
     for (const auto& item : node) {
       const std::string key = section + "." + visible(scalar_of(item.first, "a key", where_));
       const int line = line_of(item.first);
+      add_key(lines_, key, line, where_);
       if (std::ranges::find(read_keys_, key) == read_keys_.end()) {
         leave_out(key, line);
         continue;
       }
-      add_key(lines_, key, line, where_);
       entries_.emplace(key, Entry{scalar_of(item.second, key, where_), line});
     }
   }
@@ -259,10 +260,12 @@ UserConfig parse_user_config(std::string_view text, const std::string& where, bo
     if (const auto e = entries.find(std::string(key.key)); e != entries.end())
       key.field(config.problem) = integer_of(e->first, e->second, where);
   }
-  // In a problem 0 layers say that there is no model; who writes a config has one.
-  if (config.problem.model.layers < 1)
-    refuse_violation(fmt::format("/layers: {} is below 1", config.problem.model.layers), entries,
-                     where);
+  // In a problem 0 says that there is no model; who writes a config has one.
+  const ModelShape& model = config.problem.model;
+  for (const auto& [pointer, size] :
+       {std::pair{"/model_dim", model.model_dim}, {"/layers", model.layers}}) {
+    if (size < 1) refuse_violation(fmt::format("{}: {} is below 1", pointer, size), entries, where);
+  }
   if (const auto e = entries.find("runtime.precision"); e != entries.end())
     config.problem.dtype = precision_of(e->second, where);
   read_lengths(config, entries, where);

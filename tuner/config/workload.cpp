@@ -40,7 +40,8 @@ bool parse_line(std::string_view line, UseOfLength& use) {
   const std::string_view phase = next_cell(line);
   use.tokens = parse_count(tokens).value_or(0);
   if (!line.empty() || use.tokens < 1) return false;
-  if (!parse(weight, use.weight) || !std::isfinite(use.weight) || use.weight < 0) return false;
+  constexpr double kMost = 1e15;  // of which sums are exact enough
+  if (!parse(weight, use.weight) || !(use.weight >= 0 && use.weight <= kMost)) return false;
   if (phase.empty()) return true;
   use.phase = from_string<Phase>(std::string(phase));
   return use.phase.has_value();
@@ -101,11 +102,11 @@ std::vector<UseOfLength> parse_workload(std::string_view text, const std::string
     if (std::exchange(first, false) && is_header(line)) continue;
     UseOfLength use;
     if (!parse_line(line, use))
-      throw InputError(
-          fmt::format("{}:{}: '{}' is not a use of a length; write tokens,weight or "
-                      "tokens,weight,phase with 1 or "
-                      "more tokens, a weight of 0 or more, and prefill, chunked_prefill or decode",
-                      path, number, visible(std::string(line.substr(0, 80)))));
+      throw InputError(fmt::format(
+          "{}:{}: '{}' is not a use of a length; write tokens,weight or "
+          "tokens,weight,phase with 1 or "
+          "more tokens, a weight from 0 to 1e15, and prefill, chunked_prefill or decode",
+          path, number, visible(std::string(line.substr(0, 80)))));
     total += use.weight;
     uses.push_back(use);
   }

@@ -61,44 +61,38 @@ bool decided(const Against& pair, double epsilon, std::uint64_t seed) {
   return r.low > epsilon || r.high < -epsilon || (r.low > -epsilon && r.high < epsilon);
 }
 
-/// Spread of pairs around the median of their variant, as a standard deviation. One variant at
-/// least has two pairs.
-double spread_of(const std::vector<std::vector<double>>& ratios) {
+/// Spread of pairs with the best around the median of their variant, as a standard deviation. One
+/// variant at least has two pairs.
+double spread_against(const ContestState& state, std::size_t best) {
   std::vector<double> distances;
-  for (const std::vector<double>& of_variant : ratios) {
-    if (of_variant.size() < 2) continue;
-    const double middle = median(of_variant);
-    for (const double ratio : of_variant) distances.push_back(std::abs(ratio - middle));
+  for (std::size_t v = 0; v < state.log_ratios.size(); ++v) {
+    if (v == best) continue;
+    const std::vector<double> ratios = against(state, v, best).ratios;
+    if (ratios.size() < 2) continue;
+    const double middle = median(ratios);
+    for (const double ratio : ratios) distances.push_back(std::abs(ratio - middle));
   }
-  return kToSigma * median(distances);
+  return kToSigma * median(std::move(distances));
 }
 
-/// `all`: those of every variant, for the noise.
-bool loses_clearly(const std::vector<double>& ratios, const std::vector<std::vector<double>>& all) {
+}  // namespace
+
+bool is_clear_loser(const ContestState& state, std::size_t variant) {
   static const double kFar = std::log(1.15), kBeyond = std::log(1.03);
   constexpr double kLeastSpread = 0.003, kStandardErrors = 4;
   constexpr std::size_t kFewest = 3;  // of two, one that is off would be half of what is known
+  expects(variant < state.log_ratios.size(), "a variant of the contest");
+  const std::optional<std::size_t> best = best_of(state);
+  if (!best || variant == *best) return false;
+  const std::vector<double> ratios = against(state, variant, *best).ratios;
   if (ratios.size() < kFewest) return false;
   const double least = *std::ranges::min_element(ratios);
   if (least > kFar) return true;
   if (ratios.size() < 4 || least <= kBeyond) return false;
   const auto pairs = static_cast<double>(ratios.size());
   const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / pairs;
-  return mean - kStandardErrors * std::max(spread_of(all), kLeastSpread) / std::sqrt(pairs) >
-         kBeyond;
-}
-
-}  // namespace
-
-std::vector<bool> clear_losers(const ContestState& state) {
-  std::vector<bool> losers(state.log_ratios.size(), false);
-  const std::optional<std::size_t> best = best_of(state);
-  if (!best) return losers;
-  std::vector<std::vector<double>> ratios;
-  for (std::size_t v = 0; v < losers.size(); ++v)
-    ratios.push_back(v == *best ? std::vector<double>{} : against(state, v, *best).ratios);
-  for (std::size_t v = 0; v < losers.size(); ++v) losers[v] = loses_clearly(ratios[v], ratios);
-  return losers;
+  const double spread = std::max(spread_against(state, *best), kLeastSpread);
+  return mean - kStandardErrors * spread / std::sqrt(pairs) > kBeyond;
 }
 
 bool contest_decided(const ContestState& state, double epsilon, std::uint64_t seed) {

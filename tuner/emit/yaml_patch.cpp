@@ -59,7 +59,9 @@ class Patch {
     const auto [name, section] = find_key(root_, section_name);
     if (!name.IsDefined() || name.IsNull())
       return missing_[section_name].push_back(key + ": " + value);
-    const bool no_keys = section.IsNull() && (after(name) == '\n' || after(name) == '#');
+    // "null" and "~" make room for the keys; what has a tag or an anchor stays as it is.
+    const bool no_keys = section.IsNull() && root_.Style() != YAML::EmitterStyle::Flow &&
+                         std::string_view("&!").find(after(name)) == std::string_view::npos;
     if (after(name) == '*' || !(section.IsMap() || no_keys))
       refuse_line(where_, line_of(name), section_name + ": expected keys with values below it");
     if (section.IsMap()) refuse_repeats(section);
@@ -122,18 +124,34 @@ class Patch {
     edits_.push_back({at, scalar_end(text_, at, in_flow) - at, value});
   }
 
+  /// Whether something is put there already.
+  bool any_at(std::size_t at) const {
+    return std::ranges::find(edits_, at, &Edit::at) != edits_.end();
+  }
+
+  /// The "null" or "~" behind "key:", if it is written there.
+  void leave_out_null(const YAML::Node& key) {
+    if (after(key) == '\n' || after(key) == '#') return;
+    const std::size_t begin = text_.find(':', static_cast<std::size_t>(key.Mark().pos)) + 1;
+    const std::size_t at = text_.find_first_not_of(" \t", begin);
+    if (!any_at(begin)) edits_.push_back({begin, scalar_end(text_, at, false) - begin, ""});
+  }
+
   /// A new first key of a section, so that it stands where the section's own keys are indented.
   void insert(const YAML::Node& name, const YAML::Node& section, const std::string& line) {
     const bool empty = !section.IsMap() || section.size() == 0;
     if (section.IsMap() && section.Style() == YAML::EmitterStyle::Flow) {
       const std::size_t open = text_.find('{', static_cast<std::size_t>(name.Mark().pos));
-      return edits_.push_back({open + 1, 0, line + (empty ? "" : ", ")});
+      if (empty) return edits_.push_back({open + 1, 0, (any_at(open + 1) ? ", " : "") + line});
+      return edits_.push_back({open + 1, 0, line + ", "});
     }
     std::string indent = std::string(static_cast<std::size_t>(name.Mark().column) + 2, ' ');
     if (!empty) indent.assign(static_cast<std::size_t>(section.begin()->first.Mark().column), ' ');
+    if (section.IsNull()) leave_out_null(name);
     const std::size_t end = text_.find('\n', static_cast<std::size_t>(name.Mark().pos));
     if (end == text_.npos)
-      return edits_.push_back({text_.size(), 0, newline() + indent + line + newline()});
+      return edits_.push_back(
+          {text_.size(), 0, (any_at(text_.size()) ? "" : newline()) + indent + line + newline()});
     edits_.push_back({end + 1, 0, indent + line + newline()});
   }
 

@@ -1,6 +1,7 @@
 #include "csv.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -105,7 +106,14 @@ std::string csv_line(const CsvLine& cells) {
 }
 
 CsvTable::CsvTable(std::string_view text, const std::string& where)
-    : where_(where), lines_(read_csv_table(text, where)) {}
+    : where_(where), lines_(read_csv_table(text, where)) {
+  std::set<std::string_view> seen;  // a cell is found by the name of its column
+  for (const std::string& name : header()) {
+    if (!seen.insert(name).second)
+      throw InputError(
+          fmt::format("{}: two columns are '{}'; rename one", where, name.substr(0, 40)));
+  }
+}
 
 bool CsvTable::has(std::string_view column) const {
   return std::find(header().begin(), header().end(), column) != header().end();

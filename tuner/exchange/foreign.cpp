@@ -119,6 +119,12 @@ std::string word_of(const std::string& text) {
   return word.empty() ? "unnamed" : word;
 }
 
+Backend backend_of(const std::string& uuid, Timer timer) {
+  if (uuid.starts_with("CPU-")) return Backend::cpu;
+  if (uuid.starts_with("GPU-") || uuid.starts_with("MIG-")) return Backend::cuda;
+  return timer == Timer::host ? Backend::cpu : Backend::cuda;
+}
+
 Device named_device(const std::string& name, Backend backend) {
   Device device;
   device.id = backend == Backend::cuda ? "cuda:0" : "cpu";

@@ -30,6 +30,8 @@ struct RecordSource {
   Backend backend = Backend::cuda;
 };
 
+/// As a uuid of ours says ("CPU-...", "GPU-..."), else by the clock: the host's times a CPU.
+Backend backend_of(const std::string& uuid, Timer timer);
 /// The device that a name stands for: its uuid is made of the name, never one of this machine's.
 Device named_device(const std::string& name, Backend backend);
 /// Rows of records, by what the mapping says of stage, axes and names. InputError with what is

@@ -1,6 +1,7 @@
 // Rows of a file as runs of the database: ids are made of the content, so that the same file
 // again is the same run again.
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <set>
 
@@ -10,6 +11,7 @@
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/json.hpp"
 #include "nsa/schemas/text.hpp"
+#include "times.hpp"
 
 namespace nsa::exchange {
 namespace {
@@ -23,16 +25,20 @@ std::string uuid_of(const std::string& content) {
                      hex.substr(16, 4), hex.substr(20, 12));
 }
 
-/// "2026-11-21T12:00:00..."; anything else is no time of which runs can be sorted.
-bool is_time(const std::string& text) {
-  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
-  if (text.size() < kForm.size() || text.size() > 40) return false;
-  for (std::size_t i = 0; i < kForm.size(); ++i) {
-    const bool digit = text[i] >= '0' && text[i] <= '9';
-    const bool good = kForm[i] == 'd' ? digit : text[i] == kForm[i] || text[i] == ' ';
-    if (!good) return false;
-  }
-  return true;
+/// "2026-11-22": clocks of other machines may be ahead by hours.
+std::string tomorrow() {
+  const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+  const std::chrono::year_month_day date(today + std::chrono::days(1));
+  return fmt::format("{:04}-{:02}-{:02}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+}
+
+/// The newest run of a device decides, so none is of a time that is yet to come.
+void refuse_future(const Run& run) {
+  if (run.started_at.substr(0, 10) > tomorrow())
+    throw InputError("run " + run.id + " started at " + run.started_at +
+                     ", which is yet to come; the newest run of a device decides: correct the time "
+                     "of the file");
 }
 
 Json pairs_json(const std::vector<std::pair<std::string, std::string>>& pairs) {
@@ -123,10 +129,13 @@ std::vector<store::RunWithRows> import_runs(Imported imported, const Provenance&
   std::vector<store::RunWithRows> runs;
   for (auto& [source_run, rows] : by_run) {
     if (const RunHead* whole = whole_run(imported, source_run, provenance.mapping)) {
+      refuse_future(whole->run);
       runs.push_back({whole->run, std::move(rows), whole->libraries});
       continue;
     }
     store::RunWithRows one{run_of(provenance, source_run, imported.notes), std::move(rows)};
+    // Rows without ids of their own are what a format makes of many.
+    if (!provenance.mapping.executor && one.rows.front().id.empty()) one.sums_up = source_run;
     for (std::size_t i = 0; i < one.rows.size(); ++i)
       complete(one.rows[i], one.run, i, provenance.mapping);
     add_devices(one.run, one.rows, imported.devices);

@@ -1,6 +1,7 @@
 #include "times.hpp"
 
 #include <charconv>
+#include <chrono>
 #include <cmath>
 
 #include "nsa/schemas/error.hpp"
@@ -42,6 +43,23 @@ std::vector<std::int64_t> nanoseconds_of(const Tree& list, double unit_ns,
   for (const Tree& value : list)
     times.push_back(nanoseconds(number_of(value, where), unit_ns, where));
   return times;
+}
+
+bool is_time(const std::string& text) {
+  constexpr std::string_view kForm = "dddd-dd-ddTdd:dd:dd";
+  if (text.size() < kForm.size() || text.size() > 40) return false;
+  for (std::size_t i = 0; i < kForm.size(); ++i) {
+    const bool digit = text[i] >= '0' && text[i] <= '9';
+    const bool good = kForm[i] == 'd' ? digit : text[i] == kForm[i] || text[i] == ' ';
+    if (!good) return false;
+  }
+  const auto number = [&](std::size_t at, std::size_t digits) {
+    return std::stoi(text.substr(at, digits));
+  };
+  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
+                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
+                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
+  return date.ok() && number(11, 2) < 24 && number(14, 2) < 60 && number(17, 2) < 61;
 }
 
 void set_samples(Measurement& row, std::vector<Sample> samples) {

@@ -21,6 +21,8 @@ std::vector<std::int64_t> nanoseconds_of(const Tree& list, double unit_ns,
                                          const std::string& where);
 /// A whole text as a number in decimal. InputError otherwise.
 double parse_number(const std::string& text, const std::string& where);
+/// Whether a text is a time by which runs can be sorted: "2026-11-21T12:00:00...".
+bool is_time(const std::string& text);
 /// Gives the row its samples, with their number, median and spread.
 void set_samples(Measurement& row, std::vector<Sample> samples);
 

@@ -136,9 +136,8 @@ std::size_t ContestRunner::slots() const {
 bool ContestRunner::wants(std::size_t slot, const Block& block) const {
   if (slot >= contestants_.size()) return true;  // a control that is not chosen yet
   const Contestant& contestant = contestants_[slot];
-  return !contestant.out && !contestant.visits.contains(block) &&
-         !contestant.noisy.contains(block) && !beaten(contestant, std::get<0>(block)) &&
-         !given_up(contestant, contestants_, policy_);
+  return !contestant.out && !contestant.find_visit(block) && !contestant.noisy.contains(block) &&
+         !beaten(contestant, std::get<0>(block)) && !given_up(contestant, contestants_, policy_);
 }
 
 /// A control is beaten with its variant.

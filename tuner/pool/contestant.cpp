@@ -4,18 +4,28 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include "nsa/schemas/executor.hpp"
 
 namespace nsa::tuner {
 
 void Contestant::add_visit(const Block& block, const Measurement& row) {
-  if (!row.median_ns || !visits.emplace(block, *row.median_ns).second) return;
-  visit_ns.push_back(*row.median_ns);
-  median_of_visits = median(visit_ns);
+  if (!row.median_ns || find_visit(block)) return;
+  const auto place = std::ranges::upper_bound(visits, block, {}, &TimedVisit::block);
+  visits.insert(place, {block, *row.median_ns, std::log(*row.median_ns)});
+  std::vector<double> medians;
+  for (const TimedVisit& visit : visits) medians.push_back(visit.ns);
+  median_of_visits = median(std::move(medians));
   least_ns = std::min(least_ns, *row.median_ns);
   for (const Sample& sample : row.samples)
     least_ns = std::min(least_ns, static_cast<double>(sample.device_ns));
+}
+
+const TimedVisit* Contestant::find_visit(const Block& block) const {
+  const auto found = std::ranges::lower_bound(visits, block, {}, &TimedVisit::block);
+  return found != visits.end() && found->block == block ? &*found : nullptr;
 }
 
 void Contestant::add_noisy(const Block& block, const Measurement& row) {
@@ -64,7 +74,7 @@ bool given_up(const Contestant& contestant, const std::vector<Contestant>& conte
   const double limit = policy.give_up_ratio * *best;
   const double noisy_ns = contestant.least_noisy_ns / kMostNoise;
   const double least_ns = std::min(contestant.least_ns, noisy_ns);
-  std::size_t visits = contestant.visit_ns.size();
+  std::size_t visits = contestant.visits.size();
   if (noisy_ns > limit) visits += contestant.noisy.size();
   const bool dear = 1e-9 * least_ns > policy.visit_target_s;
   return (visits >= 2 || (dear && visits == 1)) && contestant.least_ns > limit;
@@ -100,24 +110,31 @@ std::vector<const Contestant*> choosable(std::vector<const Contestant*> alive,
   return alive;
 }
 
+std::span<const TimedVisit> visits_between(const Contestant& contestant, const Block& from,
+                                           const Block& before) {
+  const auto& visits = contestant.visits;
+  const auto first = std::ranges::lower_bound(visits, from, {}, &TimedVisit::block);
+  return {first, std::ranges::lower_bound(first, visits.end(), before, {}, &TimedVisit::block)};
+}
+
 /// Of their visits in [from, before).
 ContestState pairs_of(const std::vector<const Contestant*>& alive, const Block& from,
                       const Block& before) {
   ContestState state;
+  if (alive.empty()) return state;
+  const auto references = visits_between(*alive.front(), from, before);
   for (const Contestant* contestant : alive) {
     auto& ratios = state.log_ratios.emplace_back();
     auto& blocks = state.blocks.emplace_back();
-    const auto &visits = contestant->visits, &references = alive.front()->visits;
-    auto reference = references.lower_bound(from);
-    for (auto visit = visits.lower_bound(from); visit != visits.end(); ++visit) {
-      const auto& [block, median] = *visit;
-      if (!(block < before)) break;
-      while (reference != references.end() && reference->first < block) ++reference;
+    const auto visits = visits_between(*contestant, from, before);
+    auto reference = references.begin();
+    for (const TimedVisit& visit : visits) {
+      while (reference != references.end() && reference->block < visit.block) ++reference;
       if (reference == references.end()) break;
-      if (reference->first != block) continue;
-      ratios.push_back(std::log(median / reference->second));
+      if (reference->block != visit.block) continue;
+      ratios.push_back(visit.log_ns - reference->log_ns);
       // Both halves of a round are one block of the bootstrap.
-      blocks.push_back(std::get<0>(block) * 100'000 + std::get<1>(block));
+      blocks.push_back(std::get<0>(visit.block) * 100'000 + std::get<1>(visit.block));
     }
   }
   return state;
@@ -139,8 +156,8 @@ std::optional<std::string> why_beaten(const Contestant& contestant,
   const auto own = std::ranges::find(alive, &contestant);
   if (own == alive.begin() || own == alive.end()) return std::nullopt;
   const Block begin{process, 0, 0}, end{process + 1, 0, 0};
-  if (!clear_losers(pairs_of(alive, begin, end))[static_cast<std::size_t>(own - alive.begin())])
-    return std::nullopt;
+  const auto place = static_cast<std::size_t>(own - alive.begin());
+  if (!is_clear_loser(pairs_of(alive, begin, end), place)) return std::nullopt;
   return fmt::format("{}{:.3g} times as slow as the best", kBeaten,
                      contestant.median_ns() / alive.front()->median_ns());
 }

@@ -22,6 +22,12 @@ namespace nsa::tuner {
 /// (process, round, half): the place that visits of one pair share.
 using Block = std::tuple<std::int64_t, std::int64_t, std::int64_t>;
 
+/// The median of a visit's samples.
+struct TimedVisit {
+  Block block;
+  double ns = 0, log_ns = 0;
+};
+
 struct Contestant {
   Candidate candidate;
   Description described;
@@ -34,10 +40,9 @@ struct Contestant {
   std::map<std::int64_t, std::string> beaten;  // by process: why it gets no more visits there
   std::string left_out;                        // why shorter lengths keep it out; it has no row yet
 
-  std::map<Block, double> visits;                                   // median ns of each
+  std::vector<TimedVisit> visits;                                   // in the order of blocks
   std::set<Block> noisy;                                            // visits that do not count
   double least_noisy_ns = std::numeric_limits<double>::infinity();  // median of any of these
-  std::vector<double> visit_ns;                                     // the same values
   std::optional<double> median_of_visits;                           // asked for before each visit
   double least_ns = std::numeric_limits<double>::infinity();        // fastest sample
   bool traced = false, counted = false;                             // or cannot be
@@ -51,12 +56,14 @@ struct Contestant {
   std::optional<double> worst_row_error;
 
   Cost cost() const noexcept { return {described.flop, described.bytes}; }
-  bool visited() const noexcept { return !visit_ns.empty(); }
+  bool visited() const noexcept { return !visits.empty(); }
   /// Of its visits, one at least.
   double median_ns() const noexcept { return *median_of_visits; }
   /// Its visit of a block, by the row of it; the first row of a block counts. Without samples (the
   /// store leaves them out unless it is asked) the median stands for the fastest of them.
   void add_visit(const Block& block, const Measurement& row);
+  /// Its visit of that block, or null.
+  const TimedVisit* find_visit(const Block& block) const;
   void add_noisy(const Block& block, const Measurement& row);
 };
 
@@ -88,7 +95,7 @@ inline constexpr Block kAllBlocks{std::numeric_limits<std::int64_t>::max(), 0, 0
 ContestState state_of(const std::vector<Contestant>& contestants, const MeasurePolicy& policy,
                       const Block& before = kAllBlocks);
 /// Why the contestant, which has just been visited, needs no more visits in this process, by all
-/// that this process measured (clear_losers()): "beaten: 1.12 times as slow as the best". Nothing
+/// that this process measured (is_clear_loser()): "beaten: 1.12 times as slow as the best". Nothing
 /// where it may still win, and where the policy has no race.
 std::optional<std::string> why_beaten(const Contestant& contestant,
                                       const std::vector<Contestant>& contestants,

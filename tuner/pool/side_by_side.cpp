@@ -95,13 +95,15 @@ struct Pair {
   double old_ns = 0, new_ns = 0;
   std::string failure;  // not empty: no times
   bool noisy = false, stopped = false;
+  double waited_s = 0;  // for the device
 };
 
 /// One process of each build, one after the other.
 Pair measure_pair(const FreshJob& job, const SideBySide& builds, bool old_first,
                   std::optional<double> budget_s, Reporter& reporter) {
-  const DeviceTurn turn(builds.device, builds.stop, budget_s, reporter, builds.share);
+  const DeviceTurn turn(builds.device, builds.stop, reporter, builds.share);
   Pair pair;
+  pair.waited_s = turn.waited_s();
   pair.stopped = !turn.held();
   for (const bool is_old : {old_first, !old_first}) {
     if (pair.stopped || !pair.failure.empty()) break;
@@ -129,16 +131,17 @@ struct DeviceTurn::Lock {
   DeviceLock lock;
 };
 
-DeviceTurn::DeviceTurn(const Device& device, const std::atomic<bool>* stop,
-                       std::optional<double> budget_s, Reporter& reporter, bool share,
-                       const std::string& lock_dir)
+DeviceTurn::DeviceTurn(const Device& device, const std::atomic<bool>* stop, Reporter& reporter,
+                       bool share, const std::string& lock_dir)
     : held_(share) {
   if (share) return;
   lock_ = std::make_unique<Lock>(Lock{DeviceLock(lock_dir, device.uuid)});
   held_ = lock_->lock.try_lock();
   if (held_) return;
   reporter.note(waiting_text(lock_->lock, device.id));
-  held_ = lock_->lock.lock(Interrupt(stop, budget_s));
+  const TimePoint began = Clock::now();
+  held_ = lock_->lock.lock(Interrupt(stop, std::nullopt));
+  waited_s_ = seconds_since(began);
 }
 
 DeviceTurn::~DeviceTurn() {
@@ -148,16 +151,18 @@ DeviceTurn::~DeviceTurn() {
 PairedTimes measure_side_by_side(const FreshJob& job, const SideBySide& builds,
                                  Reporter& reporter) {
   const TimePoint start = Clock::now();
+  PairedTimes times;
   const auto left_s = [&]() -> std::optional<double> {
     if (!builds.budget_s) return std::nullopt;
-    return std::max(1e-3, *builds.budget_s - seconds_since(start));
+    return *builds.budget_s + times.waited_s - seconds_since(start);
   };
-  PairedTimes times;
   const auto wanted = static_cast<std::size_t>(builds.pairs);
   for (std::size_t i = 0; i < 2 * wanted && times.old_and_new.size() < wanted; ++i) {
     Pair pair;
-    pair.stopped = builds.budget_s && seconds_since(start) >= *builds.budget_s;
-    if (!pair.stopped) pair = measure_pair(job, builds, i % 2 == 0, left_s(), reporter);
+    const std::optional<double> budget_s = left_s();
+    pair.stopped = budget_s && *budget_s <= 0;
+    if (!pair.stopped) pair = measure_pair(job, builds, i % 2 == 0, budget_s, reporter);
+    times.waited_s += pair.waited_s;
     times.failure = pair.failure;
     times.stopped = pair.stopped;
     if (pair.stopped) times.failure = "the time was over";

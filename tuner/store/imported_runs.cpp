@@ -23,7 +23,11 @@ void refuse_another(const Run& there, const Run& run) {
 
 /// The run with those of its rows that are new; a run of which nothing is new stays away.
 void add_run(SQLite::Database& db, const RunWithRows& of, Added& added) {
-  const auto& [run, rows, libraries] = of;
+  const auto& [run, rows, libraries, sums_up] = of;
+  if (!sums_up.empty() && has(db, "run", sums_up)) {
+    added.known += static_cast<std::int64_t>(rows.size());
+    return;
+  }
   std::vector<const Measurement*> fresh;
   for (const Measurement& row : rows) {
     if (!has(db, "measurement", row.id)) fresh.push_back(&row);
@@ -48,7 +52,7 @@ void add_run(SQLite::Database& db, const RunWithRows& of, Added& added) {
 }  // namespace
 
 Added Store::add_runs(const std::vector<RunWithRows>& runs) {
-  for (const auto& [run, rows, libraries] : runs) {
+  for (const auto& [run, rows, libraries, sums_up] : runs) {
     for (const Measurement& row : rows)
       expects(row.run_id == run.id && row.samples.size() == static_cast<std::size_t>(row.samples_n),
               "rows of their run, with samples_n samples");

@@ -3,6 +3,7 @@
 // one transaction. So a file that cannot be taken leaves nothing behind.
 #include "nsa/store/merge.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,8 @@
 
 namespace nsa::store {
 namespace {
+
+using OptionsOf = std::function<OpenOptions(const std::string& file)>;
 
 /// A folder beside the result, on the same file system, removed with all that is in it.
 class Workplace {
@@ -66,12 +69,12 @@ MergedFile add_file(Connection& united, const Workplace& place, std::size_t numb
 
 /// The union of all files in a new database at `path`, all of it in that one file.
 RowCounts unite(const std::string& path, const Workplace& place,
-                const std::vector<std::string>& files, const OpenOptions& options,
+                const std::vector<std::string>& files, const OptionsOf& options_of,
                 std::vector<MergedFile>& merged) {
-  const Opened opened = open_for_writing(path, options);
+  const Opened opened = open_for_writing(path, options_of(path));
   opened.connection->db().exec("PRAGMA synchronous = OFF");  // publish() brings it to the disk
   for (const std::string& file : files)
-    merged.push_back(add_file(*opened.connection, place, merged.size(), file, options));
+    merged.push_back(add_file(*opened.connection, place, merged.size(), file, options_of(file)));
   return guarded(path, [&] {
     SQLite::Database& db = opened.connection->db();
     if (opened.connection->journal_mode() == "wal") db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -120,15 +123,18 @@ void add_to_existing(const std::string& united, const OpenOptions& options, Merg
 }  // namespace
 
 MergeReport merge(const std::vector<std::string>& files, const std::string& out,
-                  const OpenOptions& options) {
+                  const OpenOptions& options, const OptionsOf& options_of) {
   expects(!files.empty(), "files to merge");
   const bool exists = is_there(out);
   const Workplace place(out);
   const std::string united = place.file("united.sqlite");
   MergeReport report{out, false, {}, {}, {}};
-  OpenOptions of_files = options;
-  of_files.keep_waiting = {};
-  report.added = report.total = unite(united, place, files, of_files, report.files);
+  OpenOptions silent = options;
+  silent.keep_waiting = {};
+  silent.busy_timeout_s = std::min(silent.busy_timeout_s, kLongestWaitForFile_s);
+  const OptionsOf as_out = [&](const std::string&) { return silent; };
+  report.added = report.total =
+      unite(united, place, files, options_of ? options_of : as_out, report.files);
   report.created = !exists && publish(united, out);
   if (!report.created) add_to_existing(united, options, report);
   return report;

@@ -93,10 +93,11 @@ void refuse_other_content(SQLite::Database& db, const Table& table, const std::s
   std::string id = odd_owner(db, table, "input", "main");
   if (id.empty()) id = odd_owner(db, table, "main", "input");
   if (id.empty()) return;
-  throw InputError(
-      fmt::format("{}: its {} {} is another one than under the same id elsewhere ({}); one of the "
-                  "two was changed after it was written: leave that file out",
-                  name, table.owners, id, table.name));
+  throw InputError(fmt::format(
+      "{}: its {} {} is another one than under the same id elsewhere ({}); one of the "
+      "two was changed after it was written, or imported from a file that holds less: leave it "
+      "out",
+      name, table.owners, id, table.name));
 }
 
 /// A run that two copies of a database went on with has jobs that were measured twice.

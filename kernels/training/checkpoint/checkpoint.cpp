@@ -6,6 +6,7 @@
 
 #include "cpu/convert.hpp"
 #include "nsa/kernels/training_checkpoint.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "training/checkpoint/safetensors.hpp"
 #include "training/memory.hpp"
 
@@ -153,12 +154,6 @@ class PartAtHand {
   Trainer::StatePart part_;
   std::vector<Trainer::NamedTensor> tensors_;
 };
-
-void make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw EnvironmentError(folder + ": cannot be made: " + error.message());
-}
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nsa/nightly/noise.hpp"
+
 namespace nsa::nightly {
 namespace {
 
@@ -18,16 +20,20 @@ std::vector<double> finite_values(const Series& series) {
   return values;
 }
 
-/// The smallest difference between two values that is not zero; 0 where all are equal.
-double quantum_of(const std::vector<double>& sorted) {
+/// The smallest difference between two values that is not zero; 0 where all are equal. Positive
+/// values are no smaller than the quantum that they are multiples of.
+double quantum_of(const std::vector<double>& sorted, bool positive) {
   double least = 0;
   if (sorted.empty()) return least;
-  const double zero = kSame * std::max(std::abs(sorted.front()), std::abs(sorted.back()));
+  const double largest = std::max(std::abs(sorted.front()), std::abs(sorted.back()));
   for (std::size_t i = 1; i < sorted.size(); ++i) {
     const double gap = sorted[i] - sorted[i - 1];
+    // Of the largest value, it would be more than all that differs before a step of many powers of
+    // ten.
+    const double zero = kSame * (positive ? sorted[i] : largest);
     if (gap > zero && (least == 0 || gap < least)) least = gap;
   }
-  return least;
+  return positive ? std::min(least, sorted.front()) : least;
 }
 
 double unit_of(const std::vector<double>& sorted, bool log_scale) {
@@ -61,7 +67,7 @@ Track track_of(const Series& series) {
   track.log_scale = !values.empty() && values.front() > 0;
   track.unit = unit_of(values, track.log_scale);
   // Of the level in the middle, where a step alone may be the smallest difference that there is.
-  const double quantum = quantum_of(values) / track.unit;
+  const double quantum = quantum_of(values, track.log_scale) / track.unit;
   track.quantum_sd = (track.log_scale ? std::log1p(quantum) : quantum) / std::sqrt(12.0);
   const std::string* environment = nullptr;
   for (std::size_t i = 0; i < series.nights.size(); ++i) {
@@ -75,6 +81,11 @@ Track track_of(const Series& series) {
     track.nights.push_back(i);
   }
   return track;
+}
+
+double rounding_noise(const Series& series) {
+  const Track track = track_of(series);
+  return track.quantum_sd * (track.log_scale ? 1 : track.unit);
 }
 
 }  // namespace nsa::nightly

@@ -15,11 +15,13 @@ constexpr EnvName kRuntimeNames[] = {
      "attention, layer, model: any value above 0 selects sequential; the number itself is not "
      "used"},
     {"NSA_FORCE_PARITY", boolean, kRuntime,
-     "attend_selected: 1 switches the fast paths off; what remains is masked if "
-     "NSA_USE_SEL_MASK=1 in a batched prefill, otherwise gather or ranges"},
+     "attend_selected: 1 switches the fast paths off, also those that other switches select; what "
+     "remains in a prefill with NSA_PREFILL_BATCHED=1 is masked if NSA_USE_SEL_MASK=1, else "
+     "gather; elsewhere ranges, the slow path"},
     // selected attention
     {"NSA_FORCE_SEL_MASK", boolean, kRuntime,
-     "attend_selected: 1 selects masked, whatever the other switches say"},
+     "attend_selected: 1 selects masked, whatever the other switches say, except for "
+     "NSA_FORCE_PARITY=1"},
     {"NSA_USE_SEL_MASK", boolean, kRuntime, "attend_selected: 1 selects masked, 0 excludes it"},
     {"NSA_USE_SEL_PACK", boolean, kRuntime,
      "attend_selected: 1 selects packed; 0 with no other path on leaves only ranges, the slow "
@@ -61,13 +63,13 @@ constexpr EnvName kRuntimeNames[] = {
     {"NSA_GATE_COMPILE", boolean, kRuntime, "gate_combine: 1 selects gate_fused, 0 excludes it"},
     // workspaces
     {"NSA_VARLEN_RESERVE_N", integer, kRuntime,
-     "rows for which varlen reserves workspace, at most 1000000"},
+     "rows for which varlen reserves workspace outside of training, at most 1000000"},
     {"NSA_VARLEN_RESERVE_K", integer, kRuntime,
-     "packed tokens for which varlen reserves workspace, at most 100000000"},
+     "packed tokens for which varlen reserves workspace outside of training, at most 100000000"},
     {"NSA_SEL_PACK_RESERVE_N", integer, kRuntime,
-     "rows for which packed reserves workspace, at most 100000"},
+     "rows for which packed reserves workspace outside of training, at most 100000"},
     {"NSA_SEL_PACK_RESERVE_L", integer, kRuntime,
-     "tokens per row for which packed reserves workspace, at most 10000"},
+     "tokens per row for which packed reserves workspace outside of training, at most 10000"},
     // constants
     {"NSA_ROPE_SCALE", real, kRuntime,
      "RoPE divides positions by it; 0, a negative number or NaN counts as 1"},

@@ -18,11 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What the user named wrongly; the rest (a full disk, no permission) is the machine's.
-bool bad_path(int error) {
-  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP;
-}
-
 /// The file that is meant where `path` is a link, whether it is there yet or not. InputError where
 /// a link on the way must not be followed.
 fs::path target_of(const std::string& path) {
@@ -30,7 +25,8 @@ fs::path target_of(const std::string& path) {
   std::error_code ignored;
   fs::path target(path);
   for (int links = 0; fs::is_symlink(fs::symlink_status(target, ignored)); ++links) {
-    if (links == kMostLinks) throw InputError(path + ": " + std::strerror(ELOOP));
+    if (links == kMostLinks)
+      throw InputError(path + ": " + std::strerror(ELOOP) + "; name another file");
     refuse_planted_link(target.string());
     target = target.parent_path() / fs::read_symlink(target, ignored);
   }
@@ -54,6 +50,26 @@ int open_nameless(const std::string& folder) {
 }
 
 }  // namespace
+
+bool is_wrong_name(int error) noexcept {
+  return error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG ||
+         error == ELOOP;
+}
+
+void throw_path_error(int error, const std::string& what) {
+  if (is_wrong_name(error)) throw InputError(what);
+  throw EnvironmentError(what);
+}
+
+void make_folder(const std::string& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (!error) return;
+  const std::string what = path + ": cannot be made: " + error.message() + "; name another folder";
+  // A file has that name, or nothing can: none at all, for one.
+  if (error.value() == EEXIST || error.value() == EINVAL) throw InputError(what);
+  throw_path_error(error.value(), what);
+}
 
 void refuse_planted_link(const std::string& name) {
   const fs::path path(name);
@@ -111,10 +127,8 @@ std::string WholeFile::name_beside() const {
 
 void WholeFile::fail() const {
   const int error = errno;
-  const std::string what = path_ + ": cannot be written: " + std::strerror(error) +
-                           "; choose a folder that exists, is writable and has space";
-  if (bad_path(error)) throw InputError(what);
-  throw EnvironmentError(what);
+  throw_path_error(error, path_ + ": cannot be written: " + std::strerror(error) +
+                              "; choose a folder that exists, is writable and has space");
 }
 
 void WholeFile::write(std::string_view bytes) {

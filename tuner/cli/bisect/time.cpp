@@ -27,7 +27,7 @@ ExitCode run(const Settings& settings, const TimeOptions& o) {
   const std::atomic<bool>& stop = stop_on_signals();
   const Device device = probes::require_device(settings.device.value_or(series.device.id));
   ProgressLine line(settings);
-  const tuner::DeviceTurn turn(device, &stop, {}, line);
+  const tuner::DeviceTurn turn(device, &stop, line);
   if (!turn.held()) return kStopped;
   const tuner::FreshTime time =
       tuner::measure_fresh(tuner::shell_worker(o.worker), device, series.job, &stop, {});

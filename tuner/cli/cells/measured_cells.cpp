@@ -5,9 +5,11 @@
 
 #include "cell_process.hpp"
 #include "device_choice.hpp"
+#include "files/database_wait.hpp"
 #include "known_cells.hpp"
 #include "nsa/kernels/routing.hpp"
 #include "nsa/schemas/problem/limits.hpp"
+#include "nsa/store/store.hpp"
 
 extern char** environ;
 
@@ -100,6 +102,7 @@ MeasuredCells measure_cells(const Settings& settings, const MeasureOptions& opti
   unsaid.quiet = true;  // the processes choose the device, and what is to be said of that
   const Device device = chosen_device(unsaid);
   if (options.thresholds) find_thresholds(options.thresholds, device);
+  store::Store::open(settings.db_path(), wait_aloud(settings));  // where each process keeps its row
   drop_switches();
   MeasuredCells measured;
   for (const Asked& one : asked)

@@ -1,6 +1,9 @@
 #include "acks_file.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -116,6 +119,25 @@ std::optional<std::vector<nightly::Ack>> try_acks(const std::string& text,
   }
 }
 
+/// From before the file is read until it is written: of two commands that change it at once, none
+/// loses the entry of the other. The folder is locked, because each change makes a new file.
+class ChangesAlone {
+ public:
+  explicit ChangesAlone(const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    folder_ = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder_ >= 0) flock(folder_, LOCK_EX);  // what cannot be opened is refused when it is read
+  }
+  ~ChangesAlone() {
+    if (folder_ >= 0) close(folder_);
+  }
+  ChangesAlone(const ChangesAlone&) = delete;
+  ChangesAlone& operator=(const ChangesAlone&) = delete;
+
+ private:
+  int folder_ = -1;
+};
+
 /// The lines of a text, each with its end.
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -183,6 +205,7 @@ std::vector<nightly::Ack> load_acks(const std::string& path) {
 }
 
 void append_ack(const std::string& path, const nightly::Ack& ack) {
+  const ChangesAlone alone(path);
   std::string text;
   std::vector<nightly::Ack> expected;
   if (std::filesystem::exists(path)) {
@@ -203,6 +226,7 @@ void append_ack(const std::string& path, const nightly::Ack& ack) {
 
 std::size_t remove_acks(const std::string& path, const std::string& series,
                         const std::optional<std::string>& commits) {
+  const ChangesAlone alone(path);
   const std::string text = read_text_file(path);
   std::vector<nightly::Ack> left;
   std::vector<bool> goes;

@@ -9,6 +9,7 @@
 #include "nsa/check_output/document.hpp"
 #include "nsa/check_output/formats.hpp"
 #include "nsa/page/page.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "page/history_page.hpp"
 #include "report/targets_file.hpp"
 
@@ -33,18 +34,18 @@ void check_output_flags(const Settings& settings, const CheckOptions& o) {
 using MakePage = std::function<std::string()>;
 
 /// The file of -o in its format, and on stdout the JSON, the format or the text.
-void write_outputs(const Settings& settings, const CheckOptions& o, const Json& document,
-                   const MakePage& make_page) {
+void write_outputs(const Settings& settings, const CheckOptions& o, std::optional<WholeFile>& file,
+                   const Json& document, const MakePage& make_page) {
   const std::string format = o.format.value_or(settings.json ? "json" : "text");
   const reports::Style style = settings.style_out();
   const auto render = [&](const reports::Style& with) {
     return format == kPage ? make_page() : check_output::render(document, format, with);
   };
-  if (!o.out) {
+  if (!file) {
     print_text(render(style));
     return;
   }
-  write_text_file(*o.out, render({}));
+  file->write_whole(render({}));
   say(settings, "wrote " + *o.out);
   print_text(check_output::render(document, settings.json ? "json" : "text", style));
 }
@@ -60,6 +61,8 @@ ExitCode run(const Settings& settings, const CheckOptions& o) {
   if (o.targets) return check_targets(settings, *o.targets);
   check_output_flags(settings, o);
   check_confirm_flags(o.confirm, o.input.source.csv.has_value());
+  std::optional<WholeFile> file;  // before anything is measured again: it may be one that cannot be
+  if (o.out) file.emplace(*o.out);
   const NightlyHistory history = read_history(settings, o.input.source);
   nightly::Options options = check_options(settings, o.input, history);
   options.fail_on_missing = o.fail_on.has_value();
@@ -70,7 +73,7 @@ ExitCode run(const Settings& settings, const CheckOptions& o) {
     report = nightly::judge(history.series, options);
   }
   const Json document = check_output::check_document(report, history.series, options);
-  write_outputs(settings, o, document, [&] {
+  write_outputs(settings, o, file, document, [&] {
     return page::page_html(page_data(settings, o.input, history, report, document),
                            page::vega_script(page::kVegaFolder));
   });

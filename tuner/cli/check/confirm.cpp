@@ -84,8 +84,9 @@ class Confirmer {
     Bench& bench = bench_for(series.device);
     result.failure = mismatch(bench, series);
     if (!result.failure.empty()) return result;
-    bench.builds.budget_s = std::max(0.0, budget_s_ - seconds_since(start_));
+    bench.builds.budget_s = std::max(0.0, budget_s_ + waited_s_ - seconds_since(start_));
     tuner::PairedTimes times = tuner::measure_side_by_side(series.job, bench.builds, line_);
+    waited_s_ += times.waited_s;
     result.old_and_new = std::move(times.old_and_new);
     result.failure = std::move(times.failure);
     return result;
@@ -104,6 +105,7 @@ class Confirmer {
   const ConfirmOptions& options_;
   ProgressLine line_;
   double budget_s_;
+  double waited_s_ = 0;  // for other processes: no part of the budget
   TimePoint start_ = std::chrono::steady_clock::now();
   std::map<std::string, Bench> benches_;  // by id of the device
 };

@@ -65,7 +65,9 @@ PossibleStep possible_step(const nightly::Series& series, std::size_t place,
     levels.push_back(log_scale ? std::log(level) : level);
   }
   const double level = std::abs(median(levels));
-  const double noise = nightly::difference_noise(levels, kOneEpoch);
+  // As check sees it: values that take few levels may be rounded, and hide what is no larger.
+  const double noise =
+      std::max(nightly::difference_noise(levels, kOneEpoch), nightly::rounding_noise(series));
   const double worse = better == nightly::Better::higher ? -1 : 1;
   PossibleStep possible;
   possible.step.series = place;

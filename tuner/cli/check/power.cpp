@@ -66,8 +66,15 @@ std::string help_text(const nightly::Power& power, double target) {
   return text.empty() ? "a quieter machine" : text;
 }
 
-std::string table_of(const std::vector<nightly::Power>& powers, double target,
-                     reports::Style style) {
+/// Why no step is named.
+const char* why_none(const nightly::Power& power, const nightly::Options& options) {
+  if (power.nights < options.warm_up) return "too few nights";
+  // Of values without logarithms nothing is computed.
+  return power.replicates == 0 ? "not all are positive" : "all nights are equal";
+}
+
+std::string table_of(const std::vector<nightly::Power>& powers, const nightly::Options& options,
+                     double target, reports::Style style) {
   using reports::Align;
   reports::TextTable table;
   table.add_column("series");
@@ -77,10 +84,11 @@ std::string table_of(const std::vector<nightly::Power>& powers, double target,
   table.add_column("found by night 3", Align::right);
   table.add_column("for " + percent(target));
   for (const nightly::Power& power : powers) {
-    table.add_row(
-        {power.name, std::to_string(power.nights), fmt::format("{:.3g}", power.replicates),
-         power.smallest ? percent(power.night_sd) : "",
-         power.smallest ? percent(*power.smallest) : "too few nights", help_text(power, target)});
+    table.add_row({power.name, std::to_string(power.nights),
+                   fmt::format("{:.3g}", power.replicates),
+                   power.smallest ? percent(power.night_sd) : "",
+                   power.smallest ? percent(*power.smallest) : why_none(power, options),
+                   help_text(power, target)});
   }
   return table.render(style);
 }
@@ -89,8 +97,8 @@ ExitCode run(const Settings& settings, const PowerOptions& o) {
   const NightlyHistory history = read_history(settings, o.source);
   refuse_no_noise(history.series);
   const double target = o.target_percent / 100;
-  const std::vector<nightly::Power> powers =
-      nightly::power_of(history.series, judge_options(o.source), target);
+  const nightly::Options options = judge_options(o.source);
+  const std::vector<nightly::Power> powers = nightly::power_of(history.series, options, target);
   Json list = Json::array();
   bool any = false;
   for (const nightly::Power& power : powers) {
@@ -100,7 +108,7 @@ ExitCode run(const Settings& settings, const PowerOptions& o) {
   if (settings.json) {
     print_json({{"target", target}, {"series", list}});
   } else {
-    print_text(table_of(powers, target, settings.style_out()));
+    print_text(table_of(powers, options, target, settings.style_out()));
   }
   return any ? ExitCode::good : ExitCode::nothing_judged;
 }
@@ -114,7 +122,8 @@ void add_power(Program& program) {
       "  nsatune power --db nightly.sqlite\n"
       "  nsatune power --csv history.csv --target 2 --json\n\n"
       "A step counts as found where check finds it by its third night in 80 of 100 cases.\n"
-      "Exit codes: 0; 2 bad input; 3 no series has enough nights of positive values",
+      "Exit codes: 0; 2 bad input; 3 no series has enough nights of positive values that "
+      "differ",
       [&program, o] { return run(program.settings, *o); });
   declare_source(*sub, o->source);
   sub->add_option("--target", o->target_percent, "Step to be found, in percent (default 3)")

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "command_line/command_line.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "program.hpp"
 
 namespace nsa::cli {
@@ -34,9 +35,7 @@ std::string help_text(const CommandPlace& asked) {
 /// Below `folder` as man finds them where MANPATH names it.
 void write_pages(const std::vector<CommandPlace>& all, const std::string& folder) {
   const std::filesystem::path section = std::filesystem::path(folder) / "man1";
-  std::error_code error;
-  std::filesystem::create_directories(section, error);
-  if (error) throw InputError(section.string() + ": cannot make the folder: " + error.message());
+  make_folder(section.string());
   for (const CommandPlace& place : all)
     write_text_file((section / man_page_name(place)).string(), man_page(place, all));
 }

@@ -16,7 +16,8 @@ constexpr const char* kHelp =
     R"(The result is the same in any order and grouping, and a second time adds nothing. A run that
 ended in one file has ended in the result. Files are read as they are, those of older versions too,
 and stay as they are. Exit 2, and nothing is added, when a file cannot be read or two of them
-contradict each other: another content under one id, or one run that went on in both.
+contradict each other: another content under one id, or one run that went on in both. Exit 4, and
+nothing is added, when another process holds a file for longer than a merge waits.
 
 Also: --json --quiet --db (see nsatune --help)
 
@@ -70,8 +71,10 @@ void add_db_merge(Program& program, CLI::App& db) {
   CLI::App* sub = program.add_to(
       db, "merge", "Adds the rows of other databases: many machines, many models of device", kHelp,
       [&settings, files] {
-        const store::MergeReport report =
-            store::merge(*files, settings.db_path(), wait_aloud(settings));
+        const store::MergeReport report = store::merge(
+            *files, settings.db_path(), wait_aloud(settings), [&](const std::string& file) {
+              return wait_aloud(settings, file, store::kLongestWaitForFile_s);
+            });
         settings.json ? print_json(report_json(report)) : print_text(report_text(report));
         return ExitCode::good;
       });

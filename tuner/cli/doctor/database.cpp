@@ -2,9 +2,11 @@
 #include <set>
 
 #include "evidence.hpp"
+#include "files/database_wait.hpp"
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/schemas/executor.hpp"
 #include "nsa/store/store.hpp"
+#include "program.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -50,8 +52,8 @@ doctor::Measured measured_of(const Measurement& row, const Run& run) {
 
 }  // namespace
 
-std::vector<doctor::Measured> read_measured(const std::string& db_path) {
-  const store::Store store = store::Store::open_existing(db_path);
+std::vector<doctor::Measured> read_measured(const Settings& settings, const std::string& path) {
+  const store::Store store = store::Store::open_existing(path, wait_aloud(settings, path));
   std::vector<doctor::Measured> rows;
   std::set<std::string> seen;  // devices that a newer run covers
   for (const Run& run : store.runs()) {

@@ -67,11 +67,7 @@ ExitCode run_doctor(const Settings& settings, DoctorOptions options) {
   if (options.list) return list_rules(settings, options);
   if (options.markdown) throw InputError("--markdown: goes with --list");
   take_command(options);
-  const doctor::RunEvidence evidence =
-      gather_evidence(options, {.db_path = settings.db_path(),
-                                .db_required = settings.db.has_value(),
-                                .quiet = settings.quiet});
-  const doctor::Report report = doctor::examine(evidence);
+  const doctor::Report report = doctor::examine(gather_evidence(settings, options));
   if (settings.json) {
     print_json(doctor::to_document(report));
   } else {

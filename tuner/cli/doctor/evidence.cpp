@@ -14,6 +14,7 @@
 #include "nsa/schemas/json.hpp"
 #include "nsa/trace/read.hpp"
 #include "nsa/tuner/user_config.hpp"
+#include "program.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -26,11 +27,12 @@ constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;  // of what is text
 constexpr std::size_t kMaxEnvironmentBytes = std::size_t{16} << 20;
 
 struct Gathered {
-  RunEvidence evidence;
+  const Settings& settings;
+  RunEvidence evidence = {};
   /// Those of evidence.traces, as long as they say their ranks, which are compared in the
   /// end: no file is read twice, and no other trace is kept.
-  std::vector<trace::Trace> ranks;
-  std::vector<std::string> databases;  // results databases that were named
+  std::vector<trace::Trace> ranks = {};
+  std::vector<std::string> databases = {};  // results databases that were named
 };
 
 std::ifstream open_file(const std::string& path) {
@@ -107,13 +109,14 @@ void read_trace(const std::string& path, Gathered& into) {
   if (!doctor::may_be_ranks(into.evidence.traces)) into.ranks.clear();
 }
 
-void add_measured(const std::string& path, RunEvidence& evidence) {
-  auto rows = read_measured(path);
-  evidence.measured.insert(evidence.measured.end(), rows.begin(), rows.end());
+void add_measured(const std::string& path, Gathered& into) {
+  const auto rows = read_measured(into.settings, path);
+  std::vector<doctor::Measured>& measured = into.evidence.measured;
+  measured.insert(measured.end(), rows.begin(), rows.end());
 }
 
 void read_database(const std::string& path, Gathered& into) {
-  add_measured(path, into.evidence);
+  add_measured(path, into);
   into.databases.push_back(path);
 }
 
@@ -252,8 +255,8 @@ doctor::EnvironmentEvidence own_environment(bool with_config) {
 
 }  // namespace
 
-RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs) {
-  Gathered gathered;
+RunEvidence gather_evidence(const Settings& settings, const DoctorOptions& options) {
+  Gathered gathered{settings};
   RunEvidence& evidence = gathered.evidence;
   for (const std::string& path : options.environment_files) read_environment_file(path, evidence);
   for (const std::string& path : options.configs) read_config_file(path, evidence);
@@ -271,11 +274,12 @@ RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& in
     const bool nsa = std::ranges::any_of(evidence.configs, &doctor::ConfigEvidence::of_nsa);
     evidence.environments.insert(evidence.environments.begin(), own_environment(nsa));
   }
-  if (!options.command.empty()) watch_command(options, inputs.quiet, evidence);
-  if (inputs.db_required) {
-    read_database(inputs.db_path, gathered);
-  } else if (std::filesystem::exists(inputs.db_path)) {
-    add_measured(inputs.db_path, evidence);  // nobody named it, so nothing is said of it
+  if (!options.command.empty()) watch_command(options, settings.quiet, evidence);
+  const std::string database = settings.db_path();
+  if (settings.db) {
+    read_database(database, gathered);
+  } else if (std::filesystem::exists(database)) {
+    add_measured(database, gathered);  // nobody named it, so nothing is said of it
   }
   add_databases(gathered, !past && !given && evidence.configs.empty() && options.command.empty(),
                 evidence);

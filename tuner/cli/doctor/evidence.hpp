@@ -11,6 +11,8 @@
 
 namespace nsa::cli {
 
+struct Settings;
+
 struct DoctorOptions {
   std::vector<std::string> files;              // recognised by content
   std::vector<std::string> configs, logs;      // --config, --log
@@ -21,21 +23,16 @@ struct DoctorOptions {
   bool list = false, markdown = false;
 };
 
-/// InputError with the file where one is missing or none of what is read. Explicit database paths
-/// must exist; the default one is used where it does.
-struct DoctorInputs {
-  std::string db_path;
-  bool db_required = false;
-  bool quiet = false;
-};
-doctor::RunEvidence gather_evidence(const DoctorOptions& options, const DoctorInputs& inputs);
+/// InputError with the file where one is missing or none of what is read. The database of --db must
+/// exist; the default one is used where it does.
+doctor::RunEvidence gather_evidence(const Settings& settings, const DoctorOptions& options);
 
 // Parts, each in a file of its name.
 
 /// A YAML file as flat keys. InputError with the line.
 doctor::ConfigEvidence read_config(std::string_view text, const std::string& file);
-/// Verified rows of the newest run of each device.
-std::vector<doctor::Measured> read_measured(const std::string& db_path);
+/// Verified rows of the newest run of each device in a database.
+std::vector<doctor::Measured> read_measured(const Settings& settings, const std::string& path);
 /// Starts the command and looks at it until it ends, `for_s` is over or somebody interrupts.
 void watch_command(const DoctorOptions& options, bool quiet, doctor::RunEvidence& into);
 

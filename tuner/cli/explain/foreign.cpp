@@ -22,10 +22,22 @@ const ClassDecisions* find_class(const ThresholdTable& table, const Problem& pro
   return found == table.classes.end() ? nullptr : &*found;
 }
 
-std::string range_words(const ThresholdRange* range, Axis axis, const std::string& path) {
-  if (!range) return fmt::format("no range of {} holds this {}", path, to_string(axis));
-  return fmt::format("{} [{}, {}) of {}", to_string(axis), range->from,
-                     range->to ? std::to_string(*range->to) : "...", path);
+std::string range_words(const ThresholdRange* range, const Decision& decision, std::int64_t at,
+                        const std::string& path) {
+  const std::string_view axis = to_string(decision.axis);
+  if (!range) return fmt::format("no range of {} holds this {}", path, axis);
+  std::string text = fmt::format("{} [{}, {}) of {}", axis, range->from,
+                                 range->to ? std::to_string(*range->to) : "...", path);
+  if (decision.alignment && at % decision.alignment->multiple == 0)
+    text += fmt::format(" for multiples of {}", decision.alignment->multiple);
+  return text;
+}
+
+/// What speaks against the range, or "".
+std::string doubt_words(const ThresholdRange& range) {
+  if (range.basis == Basis::measured) return "";
+  const std::string& why = range.evidence.why;
+  return fmt::format(", {}{}", to_string(range.basis), why.empty() ? "" : ": " + why);
 }
 
 /// What cannot be resolved here, and what is not decided at all.
@@ -52,9 +64,13 @@ Explanation explanation_of(const Decision& decision, const LoadedTable& loaded,
   line.axis = decision.axis;
   line.axis_value = axis_value(problem, decision.axis);
   const ThresholdRange* range = tuner::range_at(decision, line.axis_value);
-  if (range) line.variant = to_string(range->variant), line.evidence = range->evidence;
+  if (range) {
+    line.variant = to_string(range->variant);
+    line.evidence = range->evidence;
+    line.basis = range->basis;
+  }
   line.source = Source::thresholds;
-  line.why = range_words(range, decision.axis, loaded.path);
+  line.why = range_words(range, decision, line.axis_value, loaded.path);
   line.fit = Fit::exact;
   line.device_fit = DeviceFit::exact;
   return line;
@@ -94,10 +110,11 @@ std::string text_of(const LoadedTable& loaded, const ClassDecisions& decisions,
   for (const Decision& decision : decisions.decisions) {
     const std::int64_t at = axis_value(problem, decision.axis);
     const ThresholdRange* range = tuner::range_at(decision, at);
-    here.add_row({fmt::format("{}", fmt::join(decision.stages, "+")),
-                  fmt::format("{} {}", to_string(decision.axis), at),
-                  {range ? to_string(range->variant) : "not decided", reports::Ink::good},
-                  range_words(range, decision.axis, loaded.path)});
+    here.add_row(
+        {fmt::format("{}", fmt::join(decision.stages, "+")),
+         fmt::format("{} {}", to_string(decision.axis), at),
+         {range ? to_string(range->variant) : "not decided", reports::Ink::good},
+         range_words(range, decision, at, loaded.path) + (range ? doubt_words(*range) : "")});
   }
   ThresholdTable of_class = loaded.table;
   of_class.classes = {decisions};

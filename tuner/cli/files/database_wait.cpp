@@ -28,12 +28,17 @@ std::optional<tuner::LockHolder> holder_of(const std::string& path) {
 
 }  // namespace
 
-store::OpenOptions wait_aloud(const Settings& settings) {
+store::OpenOptions wait_aloud(const Settings& settings, const std::string& path, double longest_s) {
   auto wait = std::make_shared<DatabaseWait>(
-      settings.db_path(), [&settings](const std::string& text) { say(settings, text); });
-  store::OpenOptions options;
+      path, [&settings](const std::string& text) { say(settings, text); }, nullptr, nullptr,
+      longest_s);
+  store::OpenOptions options = wait->options();
   options.keep_waiting = [wait](double waited_s) { return wait->keep_waiting(waited_s); };
   return options;
+}
+
+store::OpenOptions wait_aloud(const Settings& settings) {
+  return wait_aloud(settings, settings.db_path());
 }
 
 store::Store existing_database(const Settings& settings) {
@@ -46,11 +51,17 @@ store::Store existing_database_to_change(const Settings& settings) {
 }
 
 DatabaseWait::DatabaseWait(std::string path, std::function<void(const std::string&)> tell,
-                           const std::atomic<bool>* stop, std::atomic<double>* waited_s)
-    : path_(std::move(path)), tell_(std::move(tell)), stop_(stop), total_s_(waited_s) {}
+                           const std::atomic<bool>* stop, std::atomic<double>* waited_s,
+                           double longest_s)
+    : path_(std::move(path)),
+      tell_(std::move(tell)),
+      stop_(stop),
+      total_s_(waited_s),
+      longest_s_(longest_s) {}
 
 store::OpenOptions DatabaseWait::options() {
   store::OpenOptions options;
+  options.busy_timeout_s = longest_s_;
   options.keep_waiting = [this](double waited_s) { return keep_waiting(waited_s); };
   return options;
 }
@@ -65,7 +76,7 @@ bool DatabaseWait::keep_waiting(double waited_s) {
   if (waited_s >= kTellAfterS && !told_) {
     told_ = true;
     tell_(fmt::format("waiting: {} holds {}; for at most {:g} s", tuner::describe(holder_of(path_)),
-                      path_, store::OpenOptions{}.busy_timeout_s));
+                      path_, longest_s_));
   }
   return !stop_ || !*stop_;
 }

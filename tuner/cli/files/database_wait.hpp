@@ -12,8 +12,11 @@
 
 namespace nsa::cli {
 
-/// Options of a command that says on stderr for whom it waits. `settings` outlives the stores that
-/// are opened with them.
+/// Options of a command that says on stderr for whom it waits, and for `longest_s` at most.
+/// `settings` outlives the stores that are opened with them.
+store::OpenOptions wait_aloud(const Settings& settings, const std::string& path,
+                              double longest_s = store::OpenOptions{}.busy_timeout_s);
+/// Of the database of the command.
 store::OpenOptions wait_aloud(const Settings& settings);
 /// The database of the command, to read: as Store::open_existing, and it waits aloud.
 store::Store existing_database(const Settings& settings);
@@ -27,7 +30,8 @@ class DatabaseWait {
   /// `tell` gets a line once in each wait of a second or more; `stop` ends a wait, and
   /// `waited_s` grows by the seconds of all of them (both may be null).
   DatabaseWait(std::string path, std::function<void(const std::string&)> tell,
-               const std::atomic<bool>* stop = nullptr, std::atomic<double>* waited_s = nullptr);
+               const std::atomic<bool>* stop = nullptr, std::atomic<double>* waited_s = nullptr,
+               double longest_s = store::OpenOptions{}.busy_timeout_s);
   DatabaseWait(const DatabaseWait&) = delete;
   DatabaseWait& operator=(const DatabaseWait&) = delete;
   store::OpenOptions options();
@@ -39,6 +43,7 @@ class DatabaseWait {
   std::function<void(const std::string&)> tell_;
   const std::atomic<bool>* stop_;
   std::atomic<double>* total_s_;
+  double longest_s_;
   std::chrono::steady_clock::time_point asked_{};
   bool told_ = false;
 };

@@ -22,7 +22,9 @@ void check_header(const NightTable& table, std::int64_t line) {
   if (parse_night_time(table.header[0]))
     table.refuse(line, "has no header: it begins with a time; name the columns in the first line");
   if (table.header.size() < 2)
-    table.refuse(line, "has one column; a time and at least one series are needed");
+    table.refuse(
+        line,
+        "has one column; a time and at least one series are needed, with commas between them");
   std::set<std::string> seen;
   for (std::size_t i = 0; i < table.header.size(); ++i) {
     const std::string& name = table.header[i];

@@ -12,6 +12,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/run_tables/bundle.hpp"
 #include "nsa/run_tables/tables.hpp"
+#include "nsa/schemas/output_path.hpp"
 #include "shell.hpp"
 #include "tables.hpp"
 
@@ -55,9 +56,9 @@ class NewFolder {
     if (fs::exists(fs::symlink_status(path_, error)))
       throw InputError(path + ": exists; name a new folder");
     fs::create_directories(partial_, error);
-    if (error == std::errc::not_a_directory || error == std::errc::filename_too_long)
-      throw InputError(path + ": cannot be made: " + error.message() + "; name another folder");
-    if (error) throw EnvironmentError(partial_.string() + ": " + error.message());
+    if (error)
+      throw_path_error(error.value(),
+                       path + ": cannot be made: " + error.message() + "; name another folder");
   }
   ~NewFolder() {
     std::error_code ignored;

@@ -4,6 +4,7 @@
 #include "nsa/kernels/catalog.hpp"
 #include "nsa/kernels/runtime.hpp"
 #include "nsa/probes/probes.hpp"
+#include "run/report.hpp"
 #include "run/router.hpp"
 
 namespace nsa::cli {
@@ -71,11 +72,9 @@ Memory memory_of(const Settings& settings, const MemoryOptions& o) {
   memory.plan = make_run_plan(o.run, memory.device.backend);
   memory.batches = o.batches;
   const ModelConfig& c = memory.plan.config;
-  const auto element = static_cast<std::int64_t>(size_of(c.dtype));
-  memory.weights_bytes = parameter_count(c) * element;
+  memory.weights_bytes = parameter_count(c) * static_cast<std::int64_t>(size_of(c.dtype));
   for (const std::int64_t batch : o.batches)
-    memory.cache_bytes.push_back(batch * c.layers * memory.plan.seq_len * c.kv_heads *
-                                 (c.head_dim_k + c.head_dim_v) * element);
+    memory.cache_bytes.push_back(cache_bytes(c, batch, memory.plan.seq_len));
   const Router router = router_of(settings, memory.device, o.run, memory.plan);
   for (const auto& stages : asked_stages()) {
     if (stages.front() == Stage::model && memory.plan.layer) continue;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-
 #include "files/database_wait.hpp"
 #include "nsa/kernels/peak.hpp"
 #include "nsa/reports/run_result_text.hpp"
@@ -44,11 +42,6 @@ namespace {
 
 const std::string& checked_heartbeat(const std::string& path) {
   refuse_database(path);
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-    throw InputError(path + ": cannot be written: " + folder.string() +
-                     " is not a folder; choose one that exists and is writable");
   return path;
 }
 
@@ -74,8 +67,10 @@ void HeartbeatFile::require_all() const {
 
 ExitCode verdict(const Settings& settings, const RunReport& report) {
   ExitCode code = ExitCode::good;
-  const bool slow = report.telemetry.slow_path_calls > 0 || !report.telemetry.fallback.empty();
-  if (report.options.strict && slow) {
+  const auto is_slow = [](const TelemetryReport& ran) {
+    return ran.slow_path_calls > 0 || !ran.fallback.empty();
+  };
+  if (report.options.strict && (is_slow(report.telemetry) || is_slow(report.backward))) {
     say(settings, "strict: a slow path or a fallback ran (see above)");
     code = ExitCode::found;
   }

@@ -114,13 +114,24 @@ std::string command_line(const RunOptions& o, const RunPlan& plan) {
 
 RunMemory held_memory(const RunPlan& plan) {
   const ModelConfig& c = plan.config;
-  const auto element = static_cast<std::int64_t>(size_of(c.dtype));
   RunMemory memory;
-  memory.weights = parameter_count(c) * element;
-  if (plan.decode > 0)
-    memory.cache = plan.batch * c.layers * (plan.seq_len + plan.decode) * c.kv_heads *
-                   (c.head_dim_k + c.head_dim_v) * element;
+  memory.weights = parameter_count(c) * static_cast<std::int64_t>(size_of(c.dtype));
+  if (plan.decode > 0) memory.cache = cache_bytes(c, plan.batch, decode_capacity(plan));
   return memory;
+}
+
+std::int64_t cache_bytes(const ModelConfig& config, std::int64_t batch, std::int64_t capacity) {
+  /// Gives nothing, and counts what it was asked for.
+  struct Counter final : Allocator {
+    void* allocate(std::size_t bytes) override {
+      asked += static_cast<std::int64_t>(bytes);
+      return nullptr;
+    }
+    void deallocate(void*, std::size_t) noexcept override {}
+    std::int64_t asked = 0;
+  } counter;
+  (void)make_caches(config, batch, capacity, counter);
+  return counter.asked;
 }
 
 bool ended_early(const Json& result) { return result.contains("/training/stopped"_json_pointer); }
@@ -159,7 +170,7 @@ Json run_json(const RunReport& r) {
                 {"thresholds_hash", hash_of_file(r.explanation.table_path)},
                 {"engaged", counts_json(r.telemetry.engaged, r.backward.engaged, "variant")},
                 {"fallback", counts_json(r.telemetry.fallback, r.backward.fallback, "reason")},
-                {"slow_path_calls", r.telemetry.slow_path_calls},
+                {"slow_path_calls", r.telemetry.slow_path_calls + r.backward.slow_path_calls},
                 {"memory", memory_json(r.memory)}};
   if (r.predicted && r.plan.decode == 0) {  // a decode loop has a cache, too
     document["peak_bytes"] = r.memory.weights + r.memory.workspace_peak + r.predicted->inputs;

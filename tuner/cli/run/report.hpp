@@ -25,6 +25,8 @@ struct RunMemory {
 };
 /// Weights and cache of a plan: what is known before anything is allocated.
 RunMemory held_memory(const RunPlan& plan);
+/// What the caches of a decode loop take that may hold `capacity` tokens of each sequence.
+std::int64_t cache_bytes(const ModelConfig& config, std::int64_t batch, std::int64_t capacity);
 
 struct RunReport {
   std::string run_id;                            // UUID, of its row in the database too

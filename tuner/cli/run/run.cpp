@@ -113,7 +113,7 @@ ExitCode run(const Settings& settings, const RunOptions& options) {
   std::optional<store::Store> db = open_database(settings, options);
   ProgressLine line(settings);
   std::optional<tuner::DeviceTurn> turn;  // until the steps are timed
-  turn.emplace(device.device(), nullptr, std::nullopt, line, options.share);
+  turn.emplace(device.device(), nullptr, line, options.share);
   RunRecord record = begin_record(device.device(), plan);
   RunReport report = report_of(record, device, plan, options);
   if (context.telemetry) {  // known before the first step, so that every heartbeat has them

@@ -163,14 +163,13 @@ class Decoding {
       : runner_(runner),
         device_(device),
         plan_(plan),
-        caches_(make_caches(plan.config, plan.batch, plan.seq_len + 2 * plan.decode + kWarmup,
-                            device.allocator())) {
+        caches_(make_caches(plan.config, plan.batch, decode_capacity(plan), device.allocator())) {
     const Problem prefill = runner.prepare(plan.seq_len, 0);
     seen(tracer, [&](const Context& context) { runner.launch(context, prefill, caches_); });
     runner.prepare(1, plan.seq_len);  // x of one token, from now on
     if (graph) loop_ = std::make_unique<DecodeLoop>(runner.context(), plan.config, caches_);
     seen(tracer, [this](const Context& context) { step(context); });
-    for (std::int64_t i = 1; i < kWarmup; ++i) step(runner.context());
+    for (std::int64_t i = 1; i < kDecodeWarmup; ++i) step(runner.context());
     device.synchronize();
     runner.context().workspace->reset();
     if (graph) runner.capture([this] { runner_.launch(runner_.context(), *loop_); });
@@ -195,8 +194,6 @@ class Decoding {
   }
 
  private:
-  static constexpr std::int64_t kWarmup = 3;
-
   /// Something that is not timed, under the tracer where there is one.
   void seen(RunTracer* tracer, const std::function<void(const Context&)>& launch) {
     if (tracer) {

@@ -34,6 +34,14 @@ struct RunHooks {
   RunTracer* tracer = nullptr;  // sees a step of each kind, none that is timed; null = none
 };
 
+/// Decode steps before those that are timed.
+inline constexpr std::int64_t kDecodeWarmup = 3;
+/// Tokens of a sequence that the caches of a decode loop have room for: each step is timed twice,
+/// waited for and not.
+inline std::int64_t decode_capacity(const RunPlan& plan) {
+  return plan.seq_len + 2 * plan.decode + kDecodeWarmup;
+}
+
 RunTimes run_steps(const Context& context, const RunDevice& device, const RunPlan& plan,
                    const RunOptions& options, const RunHooks& hooks);
 

@@ -56,30 +56,63 @@ class Synthetic final : public TokenSource {
   std::uint64_t seed_;
 };
 
-/// A file in memory, as the system maps it.
-class Mapping {
+/// A regular file that is open for reading.
+class File {
  public:
-  explicit Mapping(const std::string& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // of a pipe
+  explicit File(const std::string& path)
+      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {  // of a pipe
     struct stat info {};
-    if (fd < 0 || ::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (fd_ < 0 || ::fstat(fd_, &info) != 0 || !S_ISREG(info.st_mode)) {
       const std::string reason =
-          fd < 0 ? std::strerror(errno) : "is not a regular file; name a file of tokens";
-      if (fd >= 0) ::close(fd);
+          fd_ < 0 ? std::strerror(errno) : "is not a regular file; name a file of tokens";
+      if (fd_ >= 0) ::close(fd_);
       throw InputError("--data: " + path + ": " + reason);
     }
     bytes_ = static_cast<std::size_t>(info.st_size);
-    if (bytes_ > 0) data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, fd, 0);
-    ::close(fd);
-    if (data_ == MAP_FAILED) throw EnvironmentError("--data: " + path + ": cannot be mapped");
+  }
+  ~File() { ::close(fd_); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  const std::string& path() const noexcept { return path_; }
+  std::size_t bytes() const noexcept { return bytes_; }
+  int descriptor() const noexcept { return fd_; }
+
+  /// Fills `to`. Other programs may write to the file while it is read: it is not mapped, since
+  /// pages that are gone end a process.
+  void read(std::size_t at, std::vector<unsigned char>& to) const {
+    for (std::size_t done = 0; done < to.size();) {
+      const ssize_t got =
+          ::pread(fd_, to.data() + done, to.size() - done, static_cast<off_t>(at + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0)
+        throw EnvironmentError(
+            "--data: " + path_ + ": " +
+            (got < 0 ? std::strerror(errno) : "became shorter while it was read"));
+      done += static_cast<std::size_t>(got);
+    }
+  }
+
+ private:
+  std::string path_;
+  int fd_;
+  std::size_t bytes_ = 0;
+};
+
+/// All of a file at once, as the system maps it: for as long as the program starts.
+class Mapping {
+ public:
+  explicit Mapping(const File& file) : bytes_(file.bytes()) {
+    if (bytes_ > 0) data_ = ::mmap(nullptr, bytes_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+    if (data_ == MAP_FAILED)
+      throw EnvironmentError("--data: " + file.path() + ": cannot be mapped");
   }
   ~Mapping() {
     if (data_) ::munmap(data_, bytes_);
   }
   Mapping(const Mapping&) = delete;
   Mapping& operator=(const Mapping&) = delete;
-  std::size_t bytes() const noexcept { return bytes_; }
   const unsigned char* data() const noexcept { return static_cast<unsigned char*>(data_); }
+  std::string_view text() const noexcept { return {static_cast<const char*>(data_), bytes_}; }
 
  private:
   void* data_ = nullptr;
@@ -90,9 +123,9 @@ class FromFile final : public TokenSource {
  public:
   FromFile(const std::string& path, bool wide, const training::TrainingConfig& config,
            std::uint64_t seed)
-      : path_(path),
-        file_(path),
+      : file_(path),
         width_(wide ? 2 : 1),
+        vocab_(config.model.vocab_size),
         count_(static_cast<std::int64_t>(file_.bytes()) / width_),
         rows_(config.accumulate * config.batch),
         length_(config.seq_len + 1),
@@ -102,45 +135,53 @@ class FromFile final : public TokenSource {
       throw InputError(
           fmt::format("--data: {} has {} tokens; a sequence of {} and the token after it are {}",
                       path, count_, config.seq_len, length_));
-    check_vocabulary(config.model.vocab_size);
+    check_vocabulary();
   }
 
   std::vector<std::int32_t> tokens_of(std::int64_t step) const override {
     std::vector<std::int32_t> tokens;
     tokens.reserve(static_cast<std::size_t>(rows_ * length_));
+    std::vector<unsigned char> bytes(static_cast<std::size_t>(length_ * width_));
     const auto places = static_cast<std::uint64_t>(count_ - length_ + 1);
     for (std::int64_t row = 0; row < rows_; ++row) {
       const auto begin = static_cast<std::int64_t>(chance(seed_, step, row) % places);
-      for (std::int64_t i = 0; i < length_; ++i) tokens.push_back(at(begin + i));
+      file_.read(static_cast<std::size_t>(begin * width_), bytes);
+      for (std::int64_t i = 0; i < length_; ++i) {
+        tokens.push_back(token_at(bytes.data(), i));
+        if (tokens.back() >= vocab_)
+          throw EnvironmentError("--data: " + file_.path() + ": was changed while it was read: " +
+                                 outside(tokens.back(), begin + i));
+      }
     }
     return tokens;
   }
-  std::string name() const override { return path_; }
+  std::string name() const override { return file_.path(); }
   std::string content() const override {
-    const std::string_view bytes(reinterpret_cast<const char*>(file_.data()), file_.bytes());
-    return fmt::format("{} tokens of {} bytes, hash {}", count_, width_, hash_hex(bytes));
+    return fmt::format("{} tokens of {} bytes, hash {}", count_, width_,
+                       hash_hex(Mapping(file_).text()));
   }
 
  private:
-  std::int32_t at(std::int64_t i) const {
-    const unsigned char* token = file_.data() + i * width_;
+  std::int32_t token_at(const unsigned char* bytes, std::int64_t i) const {
+    const unsigned char* token = bytes + i * width_;
     return width_ == 1 ? token[0] : token[0] | token[1] << 8;
   }
+  std::string outside(std::int32_t token, std::int64_t at) const {
+    return fmt::format("token {} at {} is not in the model's vocabulary of {}", token, at, vocab_);
+  }
   /// All of the file, once: a token in the last sequence must not end a long run.
-  void check_vocabulary(std::int64_t vocab) const {
-    if (vocab >= std::int64_t{1} << (8 * width_)) return;
+  void check_vocabulary() const {
+    if (vocab_ >= std::int64_t{1} << (8 * width_)) return;
+    const Mapping all(file_);
     for (std::int64_t i = 0; i < count_; ++i) {
-      if (at(i) >= vocab)
-        throw InputError(
-            fmt::format("--data: {}: token {} at {} is not in the model's vocabulary of {}", path_,
-                        at(i), i, vocab));
+      const std::int32_t token = token_at(all.data(), i);
+      if (token >= vocab_) throw InputError("--data: " + file_.path() + ": " + outside(token, i));
     }
   }
 
-  std::string path_;
-  Mapping file_;
+  File file_;
   int width_;
-  std::int64_t count_, rows_, length_;
+  std::int64_t vocab_, count_, rows_, length_;
   std::uint64_t seed_;
 };
 

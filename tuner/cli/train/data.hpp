@@ -14,7 +14,8 @@ namespace nsa::cli {
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
-  /// Tokens of a step: [accumulate, batch, seq_len + 1].
+  /// Tokens of a step: [accumulate, batch, seq_len + 1]. EnvironmentError where they cannot be read
+  /// any more.
   virtual std::vector<std::int32_t> tokens_of(std::int64_t step) const = 0;
   /// For the result: "synthetic", or the file.
   virtual std::string name() const = 0;

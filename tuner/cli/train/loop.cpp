@@ -10,6 +10,7 @@
 #include "nsa/probes/graph.hpp"
 #include "nsa/probes/nvtx.hpp"
 #include "nsa/schemas/cuda/out_of_memory.hpp"
+#include "nsa/schemas/error.hpp"
 
 namespace nsa::cli {
 namespace {
@@ -38,7 +39,14 @@ class Loop {
     const std::int64_t first = trainer_.steps_done(), end = first + options_.steps;
     std::int64_t begin_ns = now_ns(), last = first;
     for (std::int64_t step = first; step < end && !stop; ++step) {
-      one_step(step, step - first);
+      std::vector<std::int32_t> tokens;
+      try {
+        tokens = source_.tokens_of(step);
+      } catch (const EnvironmentError& error) {
+        report_.stopped = error.what();
+        return ended_early(last, LoopEnd::no_data);
+      }
+      one_step(tokens, step, step - first);
       const bool alone = step - first < apart();  // steps that are timed by themselves
       const bool read = beats() && (step + 1 - first) % options_.every == 0;
       const bool due = read || step + 1 - last >= most_unseen() || step + 1 == end || alone;
@@ -53,7 +61,7 @@ class Loop {
       if (step + 1 - first == apart() && step + 1 < end && options_.graph) capture();
       last = step + 1, begin_ns = now_ns();
     }
-    return stop ? after_signal(last) : LoopEnd::done;
+    return stop ? ended_early(last, LoopEnd::stopped) : LoopEnd::done;
   }
 
  private:
@@ -69,8 +77,7 @@ class Loop {
     return beats() ? kMost : std::min(std::max(options_.every, kUnread), kMost);
   }
 
-  void one_step(std::int64_t step, std::int64_t of_run) {
-    const std::vector<std::int32_t> tokens = source_.tokens_of(step);
+  void one_step(const std::vector<std::int32_t>& tokens, std::int64_t step, std::int64_t of_run) {
     const probes::Range range(("step " + std::to_string(step)).c_str());
     training::StepObserver* times = nullptr;
     if (!device_.on_gpu()) {
@@ -113,9 +120,9 @@ class Loop {
     if (hooks_.heartbeat) hooks_.heartbeat(step, last_ns_, report_.results.back());
   }
 
-  LoopEnd after_signal(std::int64_t last) {
+  LoopEnd ended_early(std::int64_t last, LoopEnd why) {
     device_.synchronize();
-    return take_results(trainer_.steps_done() - last) ? LoopEnd::stopped : LoopEnd::not_finite;
+    return take_results(trainer_.steps_done() - last) ? why : LoopEnd::not_finite;
   }
 
   const RunDevice& device_;

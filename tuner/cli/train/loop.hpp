@@ -21,10 +21,11 @@ struct LoopHooks {
 };
 
 /// Why the steps ended.
-enum class LoopEnd : std::uint8_t { done, stopped, not_finite, out_of_memory };
+enum class LoopEnd : std::uint8_t { done, stopped, no_data, not_finite, out_of_memory };
 
-/// Runs `options.steps` steps, or up to a signal or a loss that is not finite, which is looked for
-/// at every heartbeat. Fills times, results and parts.
+/// Runs `options.steps` steps, or up to a signal, to data that cannot be read any more (the report
+/// says why), or to a loss that is not finite, which is looked for at every heartbeat. Fills times,
+/// results and parts.
 LoopEnd run_training_steps(const RunDevice& device, training::Trainer& trainer,
                            const TokenSource& source, const RunOptions& options,
                            const LoopHooks& hooks, RunTimes& times, TrainReport& report);

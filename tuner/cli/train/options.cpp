@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "nsa/schemas/error.hpp"
+#include "nsa/schemas/text.hpp"
 #include "program.hpp"
 #include "run/options.hpp"
 
@@ -19,31 +20,45 @@ std::optional<std::int64_t> whole(std::string_view text) {
   return number;
 }
 
-void require_between(const char* flag, double value, double least, double most) {
-  if (value >= least && value <= most) return;
-  throw InputError(fmt::format("{}: {} is not between {} and {}", flag, value, least, most));
+/// A value, and what gave it: a flag or a key of the config.
+template <class T>
+struct Given {
+  T value;
+  const char* name;
+
+  T between(double least, double most) const {
+    const auto number = static_cast<double>(value);
+    if (number >= least && number <= most) return value;
+    throw InputError(fmt::format("{}: {} is not between {} and {}", name, value, least, most));
+  }
+};
+
+/// The flag is asked first.
+template <class T>
+Given<T> given(const std::optional<T>& by_flag, const char* flag, const std::optional<T>& by_config,
+               const char* key, T otherwise) {
+  if (by_flag) return {*by_flag, flag};
+  if (by_config) return {*by_config, key};
+  return {std::move(otherwise), flag};
 }
 
-/// A number of steps that was given by flag or config, each under its name; else 0.
-std::int64_t steps_from(const std::optional<std::int64_t>& by_flag, const char* flag,
-                        const std::optional<std::int64_t>& by_config, const char* key) {
-  constexpr double kMost = 1e15;
-  const std::int64_t steps = by_flag.value_or(by_config.value_or(0));
-  require_between(by_flag ? flag : key, static_cast<double>(steps), 0, kMost);
-  return steps;
-}
+constexpr double kMostSteps = 1e15;
 
 training::LearningRate rate_from(const TrainOptions& o, const tuner::TrainingSettings& settings) {
   training::LearningRate rate;
-  rate.peak = o.rate.value_or(settings.rate.value_or(rate.peak));
-  rate.warmup_steps =
-      steps_from(o.rate_warmup, "--lr-warmup", settings.warmup_steps, "train.warmup_steps");
-  rate.total_steps = steps_from(o.rate_steps, "--lr-steps", settings.steps, "train.steps");
-  const std::string schedule =
-      o.rate_schedule.value_or(settings.rate_schedule.value_or("constant"));
+  rate.peak = given(o.rate, "--lr", settings.rate, "train.lr", rate.peak).between(0, 1e3);
+  rate.warmup_steps = given(o.rate_warmup, "--lr-warmup", settings.warmup_steps,
+                            "train.warmup_steps", std::int64_t{0})
+                          .between(0, kMostSteps);
+  rate.total_steps =
+      given(o.rate_steps, "--lr-steps", settings.steps, "train.steps", std::int64_t{0})
+          .between(0, kMostSteps);
+  const auto [schedule, named_by] = given(o.rate_schedule, "--lr-schedule", settings.rate_schedule,
+                                          "train.lr_schedule", std::string("constant"));
   const auto known = training::schedule_from_string(schedule);
   if (!known)
-    throw InputError("--lr-schedule: " + schedule + " is not one of constant, linear, cosine");
+    throw InputError(
+        fmt::format("{}: {} is not one of constant, linear, cosine", named_by, visible(schedule)));
   rate.schedule = *known;
   const bool falls = rate.schedule != training::RateSchedule::constant;
   if (!falls && o.rate_steps)
@@ -58,7 +73,6 @@ training::LearningRate rate_from(const TrainOptions& o, const tuner::TrainingSet
         fmt::format("--lr-steps: {} ends before the warm-up does; {} needs more steps than the {} "
                     "of --lr-warmup",
                     rate.total_steps, schedule, rate.warmup_steps));
-  require_between("--lr", rate.peak, 0, 1e3);
   return rate;
 }
 
@@ -162,18 +176,20 @@ training::TrainingConfig training_config(const TrainOptions& o, const RunPlan& p
   config.model = plan.config;
   config.seq_len = plan.seq_len;
   config.batch = plan.batch;
-  config.accumulate = o.accumulate.value_or(settings.accumulate.value_or(1));
-  require_between("--accumulate", static_cast<double>(config.accumulate), 1, 65536);
+  config.accumulate = given(o.accumulate, "--accumulate", settings.accumulate,
+                            "train.accumulate_grad_batches", std::int64_t{1})
+                          .between(1, 65536);
   const bool all = settings.checkpoint_all.value_or(false);
   config.checkpoint =
       parse_checkpoint(o.checkpoint.value_or(all ? "all" : "off"), plan.config.layers);
   config.masters = !o.no_masters;
   config.deterministic = !o.nondeterministic;
   config.rate = rate_from(o, settings);
-  config.optimizer.weight_decay = o.weight_decay.value_or(settings.weight_decay.value_or(0));
-  config.optimizer.max_norm = o.max_norm.value_or(settings.max_norm.value_or(1));
-  require_between("--weight-decay", config.optimizer.weight_decay, 0, 1e3);
-  require_between("--clip", config.optimizer.max_norm, 0, 1e9);
+  config.optimizer.weight_decay =
+      given(o.weight_decay, "--weight-decay", settings.weight_decay, "train.weight_decay", 0.0)
+          .between(0, 1e3);
+  config.optimizer.max_norm =
+      given(o.max_norm, "--clip", settings.max_norm, "train.grad_clip", 1.0).between(0, 1e9);
   if (o.save_every < 0) throw InputError("--save-every: a number of steps, or 0");
   if (o.save_every > 0 && !o.save)
     throw InputError("--save-every: needs --save, the folder to save to");

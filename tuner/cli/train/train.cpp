@@ -168,7 +168,7 @@ class TrainRun {
     if (options_.heartbeat) heartbeat_.emplace(settings_, *options_.heartbeat);
     std::optional<store::Store> db = open_database(settings_, options_);
     if (options_.train.save) training::require_checkpoint_folder(*options_.train.save);
-    turn_.emplace(device_.device(), nullptr, std::nullopt, line_, options_.share);
+    turn_.emplace(device_.device(), nullptr, line_, options_.share);
     // Who was waited for has given back what it held.
     check_free_memory(options_, device_.device(), report_.predicted);
     RunRecord record = begin_record(device_.device(), plan_);
@@ -256,6 +256,15 @@ class TrainRun {
     return run_training_steps(device_, trainer, source, options_, hooks, times, report_);
   }
 
+  /// Of the forward pass, with the slow paths and fallbacks of the backward pass.
+  TelemetryReport what_ran() const {
+    TelemetryReport both = forward_.report();
+    const TelemetryReport backward = backward_.report();
+    for (const auto& [what, calls] : backward.fallback) both.fallback[what] += calls;
+    both.slow_path_calls += backward.slow_path_calls;
+    return both;
+  }
+
   void beat(std::int64_t step, std::int64_t ns, const training::StepResult& result,
             const RunTimes& times) {
     if (!heartbeat_) return;
@@ -265,7 +274,7 @@ class TrainRun {
         static_cast<double>(times.tokens_per_step) / (static_cast<double>(ns) * 1e-9);
     if (std::isfinite(result.loss)) heartbeat.loss = result.loss;
     if (std::isfinite(result.grad_norm)) heartbeat.grad_norm = result.grad_norm;
-    if (!options_.no_telemetry) heartbeat.telemetry = forward_.report();
+    if (!options_.no_telemetry) heartbeat.telemetry = what_ran();
     heartbeat_->append(heartbeat);
   }
 
@@ -306,7 +315,8 @@ class TrainRun {
       say(settings_, "run --train: " + *report_.stopped);
       return ExitCode::found;
     }
-    if (end == LoopEnd::out_of_memory) throw EnvironmentError("run --train: " + *report_.stopped);
+    if (end == LoopEnd::out_of_memory || end == LoopEnd::no_data)
+      throw EnvironmentError("run --train: " + *report_.stopped);
     if (unsaved_) throw EnvironmentError("run --train: " + *unsaved_);
     if (heartbeat_) heartbeat_->require_all();
     if (end == LoopEnd::stopped) return kStopped;

@@ -70,6 +70,8 @@ std::vector<DeviceRuns> runs_of(const store::Store& db, const std::vector<std::s
         if (db.newest_run(device.uuid, executor)) all.push_back({device, {{run, device.uuid}}});
       } else if (same_conditions(known->device, device)) {
         known->runs.push_back({run, device.uuid});
+        if (!known->device.multiprocessors && device.multiprocessors)
+          known->device = device;  // a run that was imported knows no more of it than its name
       }
     }
   }

@@ -155,9 +155,7 @@ std::string dispute_text(const tuner::DecideReport& report) {
 std::string file_for(const TuneOptions& o, const Device& device,
                      const std::vector<DeviceRuns>& devices) {
   if (std::filesystem::is_directory(o.out) || o.out.ends_with('/')) {
-    std::error_code error;
-    std::filesystem::create_directories(o.out, error);
-    if (error) throw EnvironmentError(o.out + ": " + error.message());
+    make_folder(o.out);
     return (std::filesystem::path(o.out) / device_file_name(device)).string();
   }
   if (devices.size() > 1) {

@@ -16,6 +16,7 @@
 #include "nsa/schemas/text/spreadsheet.hpp"
 #include "nsa/schemas/variant_text.hpp"
 #include "own.hpp"
+#include "times.hpp"
 
 namespace nsa::exchange {
 namespace {
@@ -139,7 +140,13 @@ VariantId variant_of(const Cells& cells) {
   } catch (const InputError&) {
     cells.fail("point", "is not NAME=INTEGER.NAME=INTEGER...");
   }
-  return variant;
+  for (const auto& [name, value] : variant.point)
+    if (value < 0) cells.fail("point", "has a coordinate below 0");
+  try {
+    return parse_variant_id(to_string(variant));
+  } catch (const InputError& error) {
+    cells.fail("variant", error.what());
+  }
 }
 
 /// Reads measurements, their cells being what reports::measurements_csv makes of the lists of
@@ -181,9 +188,29 @@ class RowReader {
   Problems& problems_;
 };
 
+void require_counts(const Cells& cells, const Measurement& row) {
+  const auto require = [&](const char* column, double value) {
+    if (value < 0) cells.fail(column, "is below 0");
+  };
+  require("process", static_cast<double>(row.process));
+  require("round", static_cast<double>(row.round));
+  require("position", static_cast<double>(row.position));
+  require("workspace_bytes", static_cast<double>(row.workspace_bytes.value_or(0)));
+  require("grow_events", static_cast<double>(row.grow_events.value_or(0)));
+  require("first_call_ns", static_cast<double>(row.first_call_ns.value_or(0)));
+  require("flop", row.cost.flop);
+  require("bytes", row.cost.bytes);
+}
+
 void read_row(const Cells& cells, Problems& problems, Measurement& row) {
   RowReader(cells, problems).read_fields(row);
   if (row.id.empty() || row.run_id.empty()) cells.fail("id", "names no row of a run");
+  constexpr std::size_t kLongestName = 256;
+  if (row.executor.empty() || row.executor.size() > kLongestName)
+    cells.fail("executor", "is not a name of 1 to 256 characters");
+  if (!row.measured_at.empty() && !is_time(row.measured_at))
+    cells.fail("measured_at", "is no time such as 2026-11-21T12:00:00.000Z");
+  require_counts(cells, row);
   row.job_key = hash_hex(row.id);
   // An empty cell says that there was no reason where clocks were read.
   if (row.clocks.sm_mhz && !row.clocks.throttle) row.clocks.throttle.emplace();
@@ -192,9 +219,9 @@ void read_row(const Cells& cells, Problems& problems, Measurement& row) {
 
 /// All that a CSV says of a device.
 Device device_of(const Cells& cells, const Measurement& row) {
-  const Backend backend = row.timer == Timer::host ? Backend::cpu : Backend::cuda;
-  Device device = named_device(cells.text("device"), backend);
-  device.uuid = row.placement[0].device_uuid;
+  const std::string& uuid = row.placement[0].device_uuid;
+  Device device = named_device(cells.text("device"), backend_of(uuid, row.timer));
+  device.uuid = uuid;
   return device;
 }
 

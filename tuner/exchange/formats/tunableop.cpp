@@ -60,7 +60,7 @@ std::vector<Line> lines_of(const Results& results) {
 }
 
 struct Validators {
-  std::string device_name, device_uuid, executor;
+  std::string device_name, device_uuid, executor, run;
   bool own = false;
 };
 
@@ -69,6 +69,7 @@ Validators take_validator(Validators all, const CsvLine& line) {
   if (line[1] == "DEVICE_NAME" || line[1] == "GCN_ARCH_NAME") all.device_name = line[2];
   if (line[1] == "DEVICE_UUID") all.device_uuid = line[2];
   if (line[1] == "EXECUTOR") all.executor = line[2];
+  if (line[1] == "RUN") all.run = line[2];
   return all;
 }
 
@@ -89,15 +90,16 @@ Record foreign_record(const CsvLine& line, const std::string& where) {
 Measurement own_row(const CsvLine& line, const Validators& validators, const std::string& where) {
   const std::int64_t ns = nanoseconds(parse_number(line[3], where), kMillisecond, where);
   const Record record{.device_ns = {ns}, .statistic = kStatistic};
-  Measurement row = measured_row(record, {validators.executor, "", Backend::cuda}, {});
+  Measurement row = measured_row(record, {validators.executor, "", {}}, {});
   row.placement = {{"", validators.device_uuid}};
+  row.run_id = validators.run;
   row.variant = parse_variant_id(line[0] + "/" + line[2]);
   set_settings(row, line[1], where);
   return row;
 }
 
 Validators without_guards(Validators all) {
-  for (std::string* text : {&all.device_name, &all.device_uuid, &all.executor})
+  for (std::string* text : {&all.device_name, &all.device_uuid, &all.executor, &all.run})
     *text = without_guard(*text);
   return all;
 }
@@ -107,10 +109,11 @@ Imported own_rows(std::vector<CsvLine> lines, const Validators& guarded, const s
   for (CsvLine& line : lines) std::ranges::transform(line, line.begin(), without_guard);
   if (validators.executor.empty()) throw InputError(where + ": has no Validator EXECUTOR");
   Imported imported;
-  Device device = named_device(validators.device_name, Backend::cuda);
+  for (const CsvLine& line : lines) imported.rows.push_back(own_row(line, validators, where));
+  const Timer timer = imported.rows.empty() ? Timer::events : imported.rows.front().timer;
+  Device device = named_device(validators.device_name, backend_of(validators.device_uuid, timer));
   if (!validators.device_uuid.empty()) device.uuid = validators.device_uuid;
   imported.devices = {device};
-  for (const CsvLine& line : lines) imported.rows.push_back(own_row(line, validators, where));
   return imported;
 }
 
@@ -118,18 +121,20 @@ Imported own_rows(std::vector<CsvLine> lines, const Validators& guarded, const s
 
 Bundle write_tunableop(const Results& results, const std::string&) {
   const std::string device = one_device(results, "tunableop");
-  std::string uuid, executor = "nsatune";
+  std::string uuid, executor = "nsatune", run, newest;  // the newest run stands for all
   for (const Measurement& row : results.rows) {
     if (&row != &results.rows.front() && row.executor != executor)
       throw InputError(
           "export tunableop: rows of several executors, and the format holds one; "
           "narrow them with --run");
     executor = row.executor;
+    if (row.measured_at >= newest) newest = row.measured_at, run = row.run_id;
     if (!row.placement.empty()) uuid = row.placement[0].device_uuid;
   }
   std::string text =
       csv_line({kValidator, kOwnValidator, "1"}) + csv_line({kValidator, "DEVICE_NAME", device}) +
-      csv_line({kValidator, "DEVICE_UUID", uuid}) + csv_line({kValidator, "EXECUTOR", executor});
+      csv_line({kValidator, "DEVICE_UUID", uuid}) + csv_line({kValidator, "EXECUTOR", executor}) +
+      csv_line({kValidator, "RUN", run});
   for (const Line& line : lines_of(results))
     text += csv_line({line.op, line.params, line.solution,
                       fmt::format("{:.6f}", static_cast<double>(line.ns) / kMillisecond)});

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "nsa/probes/sharing.hpp"
-#include "nsa/schemas/median.hpp"
 
 namespace nsa::tuner {
 namespace {
@@ -111,17 +110,18 @@ std::string CoreWait::noise(double visit_s) const {
 }
 
 std::string ControlSpread::noise(double control_ns, double original_ns) const {
-  if (log_ratios_.size() < kLeastPairs) return "";
+  if (sorted_.size() < kLeastPairs) return "";
   const double apart = std::abs(std::log(control_ns / original_ns));
-  const double most = std::max(kLeastApart, kMostSpreads * median(log_ratios_));
-  if (apart <= most) return "";
+  const double typical = sorted_[sorted_.size() / 2];
+  if (apart <= std::max(kLeastApart, kMostSpreads * typical)) return "";
   return fmt::format(
       "the A/A control differs by {:.1f} %, controls of this run typically by {:.2f} %",
-      100 * apart, 100 * median(log_ratios_));
+      100 * apart, 100 * typical);
 }
 
 void ControlSpread::add(double control_ns, double original_ns) {
-  log_ratios_.push_back(std::abs(std::log(control_ns / original_ns)));
+  const double apart = std::abs(std::log(control_ns / original_ns));
+  sorted_.insert(std::ranges::upper_bound(sorted_, apart), apart);
 }
 
 std::string Neighbours::noise(const Device& device, std::size_t workers) {

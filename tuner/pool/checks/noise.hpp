@@ -56,7 +56,7 @@ class ControlSpread {
   void add(double control_ns, double original_ns);
 
  private:
-  std::vector<double> log_ratios_;  // absolute
+  std::vector<double> sorted_;  // absolute logarithms; the upper of two in the middle is typical
 };
 
 /// Another process that computes on the same GPU. Asked seldom: it takes a millisecond.

@@ -1,10 +1,12 @@
 // What workers bring, and what they say of each problem.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <memory>
+#include <set>
 
 #include "nsa/schemas/error.hpp"
 #include "nsa/schemas/executor.hpp"
@@ -33,6 +35,20 @@ void add_candidates(const worker::HelloReply& hello, std::int64_t worker,
                             variant.order,
                             variant.direction});
   }
+}
+
+/// Orders that nobody will ask for: without one of a length, nothing is extrapolated, and a name
+/// that is misspelt would not be missed.
+void note_unread_orders(const worker::HelloReply& hello, Reporter* reporter) {
+  std::set<std::string> unread;
+  for (const worker::OfferedVariant& variant : hello.variants) {
+    for (const auto& [axis, order] : variant.order)
+      if (axis != to_string(Axis::seq_len) && axis != to_string(Axis::context_len))
+        unread.insert(one_line(axis));
+  }
+  if (unread.empty() || !reporter) return;
+  reporter->note(fmt::format("{}: orders in {} are not used; those in seq_len and context_len are",
+                             one_line(hello.executor), fmt::join(unread, ", ")));
 }
 
 bool is_blank(const CodePoint& of) {
@@ -246,6 +262,7 @@ Discovery discover(const std::vector<WorkerCommand>& workers, const Device& devi
                                    text_of(workers[w]), answer.reason));
     refuse_our_name(workers[w], answer.reply->executor);
     discovery.hellos.push_back(*answer.reply);
+    note_unread_orders(*answer.reply, patience.reporter());
     add_candidates(*answer.reply, static_cast<std::int64_t>(w), discovery.candidates);
     discovery.open->add(std::move(client));
   }

@@ -144,10 +144,10 @@ std::string WorkerSet::control_noise(const Contestant& contestant, const Block& 
                                      double median_ns) {
   for (const Contestant& other : contestants_) {
     if (&other == &contestant || !same_variant(other, contestant)) continue;
-    const auto control = other.visits.find(block);
-    if (control == other.visits.end()) continue;
-    std::string noise = shared_.controls.noise(median_ns, control->second);
-    if (noise.empty()) shared_.controls.add(median_ns, control->second);
+    const TimedVisit* const control = other.find_visit(block);
+    if (!control) continue;
+    std::string noise = shared_.controls.noise(median_ns, control->ns);
+    if (noise.empty()) shared_.controls.add(median_ns, control->ns);
     return noise;
   }
   return "";

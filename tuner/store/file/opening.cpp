@@ -135,7 +135,7 @@ bool is_there(const std::string& path) {
                          "another file");
       return false;
     }
-    if (errno == ELOOP || errno == ENAMETOOLONG)
+    if (is_wrong_name(errno))
       throw InputError(fmt::format("{}: {}; name another file", path, std::strerror(errno)));
     throw EnvironmentError(
         fmt::format("{}: {}; make its folder readable", path, std::strerror(errno)));

@@ -15,14 +15,10 @@
 namespace nsa::store {
 namespace {
 
-/// A writer of ours holds a database for milliseconds; whoever holds it longer than this keeps it.
-constexpr double kLongestWait_s = 10;
-
 /// Nobody misses the copy after a power cut.
 constexpr const char* kNotDurable = "PRAGMA synchronous = OFF";
 
-void copy_pages(const std::string& path, const std::string& copy, OpenOptions options) {
-  options.busy_timeout_s = std::min(options.busy_timeout_s, kLongestWait_s);
+void copy_pages(const std::string& path, const std::string& copy, const OpenOptions& options) {
   const auto source = open_unchanged(path, options);
   Connection target(copy, Access::create, options);
   target.db().exec(kNotDurable);
@@ -54,9 +50,6 @@ void take_snapshot(const std::string& path, const std::string& copy, const OpenO
     copy_pages(path, copy, options);
     check_copy(path, copy, options);
   } catch (const SQLite::Exception& error) {
-    if (is_transient(error)) {
-      throw InputError(path + ": another process holds it; wait for it or end it, then try again");
-    }
     raise(is_disk_full(error) ? copy : path, error, Doing::opening);
   }
 }

@@ -46,7 +46,8 @@ class MaskedPass {
     for (std::int64_t i = 0; i * kKeys < end; ++i) {
       const Panel<T> panel = units_.panel(unit, part, i);
       for (std::int64_t t = 0; t < count; ++t) {
-        const std::span spans(own + t * seen_.width(), found[static_cast<std::size_t>(t)]);
+        const auto kept = static_cast<std::size_t>(found[static_cast<std::size_t>(t)]);
+        const std::span spans(own + t * seen_.width(), kept);
         std::fill_n(scratch.masks + t * heads, heads, bits_of(spans, i * kKeys));
       }
       add_panel_gradients(units_.sizes().panel, rows, panel, {0, pad_up(panel.keys)}, scratch.masks,

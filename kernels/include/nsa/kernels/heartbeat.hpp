@@ -36,8 +36,8 @@ Heartbeat heartbeat_now(std::int64_t step, std::string msg);
 /// a whole. One thread at a time; a file for each process.
 class HeartbeatWriter {
  public:
-  /// EnvironmentError when the file cannot be opened, InputError when it is a symbolic link or
-  /// anything else that is not a regular file. Never waits.
+  /// InputError when the name is wrong, or that of a symbolic link or of anything else that is not
+  /// a regular file; EnvironmentError when the file cannot be opened. Never waits.
   explicit HeartbeatWriter(std::string path);
   ~HeartbeatWriter();
   HeartbeatWriter(const HeartbeatWriter&) = delete;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "nsa/schemas/text/ratio.hpp"
+
 namespace nsa::reports {
 
 /// "812 ns", "18.3 us", "4.12 ms", "1.20 s"
@@ -14,8 +16,7 @@ std::string format_flop_per_s(double flop_per_s);
 std::string format_bytes(std::int64_t bytes);
 /// 0.0123 -> "1.23 %"
 std::string format_percent(double share);
-/// "1.03x", "0.0256x"; "1.2e+04x" above 9999
-std::string format_ratio(double ratio);
+using nsa::format_ratio;
 /// "65,536"
 std::string format_tokens(std::int64_t tokens);
 /// "0.3 s", "42 s", "7 min 30 s", "2 h 13 min", "9.5 days": of what a person waits for.

@@ -13,6 +13,17 @@ bool is_database(const std::string& path);
 /// InputError where the file is an SQLite database: measurements are never written over.
 void refuse_database(const std::string& path);
 
+/// Whether the error of a system call says that a name is wrong, which its user has to mend (exit
+/// 2): it leads nowhere, in a circle, to a folder or through a file, or is too long. All else is
+/// the machine's (exit 4): no permission, a file system that is read-only or full, a failing disk.
+bool is_wrong_name(int error) noexcept;
+/// Throws `what` as InputError where the name is wrong, else as EnvironmentError.
+[[noreturn]] void throw_path_error(int error, const std::string& what);
+
+/// Makes a folder and those above it that are missing; one that is there stays. As
+/// throw_path_error(): "<path>: cannot be made: <why>; name another folder".
+void make_folder(const std::string& path);
+
 /// In a folder where everybody may write, a link that is neither ours nor the folder's owner's
 /// leads where another user wants it: InputError. The rule is the kernel's (protected_symlinks),
 /// for its own opens.

@@ -47,7 +47,7 @@ struct MeasurePolicy {
   /// A variant this many times slower than the best seen in its contest keeps the visits it has
   /// but gets no more: it cannot win, and it would take the budget.
   double give_up_ratio = 8;
-  /// Whether a variant that loses its contest without doubt (clear_losers() in
+  /// Whether a variant that loses its contest without doubt (is_clear_loser() in
   /// nsa/tuner/decide.hpp) gets no more visits in that process. Off where a night has to be like
   /// the night before.
   bool race = false;

@@ -102,11 +102,11 @@ struct ContestState {
 /// +-epsilon or lies within it. A single block decides beyond a factor of two only, and no pair
 /// with the best decides nothing.
 bool contest_decided(const ContestState& state, double epsilon, std::uint64_t seed);
-/// Which variants no further pair can save, of the pairs of one process: slower than the best in
-/// every pair, by 15 % in two pairs at least, or by 3 % in four where their mean is beyond that by
-/// four standard errors, of the spread of all pairs and of .3 % at least. A pair that was disturbed
-/// saves the others, not its variant: all of them have to be slower.
-std::vector<bool> clear_losers(const ContestState& state);
+/// Whether no further pair can save a variant (its place in `state`), of the pairs of one process:
+/// slower than the best in every pair, by 15 % in three pairs at least, or by 3 % in four where
+/// their mean is beyond that by four standard errors, of the spread of all pairs and of .3 % at
+/// least. A pair that was disturbed saves the others, not its variant: all have to be slower.
+bool is_clear_loser(const ContestState& state, std::size_t variant);
 
 /// What a table decides for the stages of a class, or nullptr.
 const Decision* find_decision(const ThresholdTable& table, const ProblemClass& problem_class,

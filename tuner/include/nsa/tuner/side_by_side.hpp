@@ -42,27 +42,30 @@ FreshTime measure_fresh(const WorkerCommand& command, const Device& device, cons
 /// and processes that wait for one device take turns.
 class DeviceTurn {
  public:
-  /// Waits for it, and says for whom. False from held() where `stop` or the budget came first.
-  /// `share`: takes no lock and waits for nobody.
-  DeviceTurn(const Device& device, const std::atomic<bool>* stop, std::optional<double> budget_s,
-             Reporter& reporter, bool share = false, const std::string& lock_dir = "");
+  /// Waits for it as long as it takes, and says for whom. False from held() where `stop` came
+  /// first. `share`: takes no lock and waits for nobody.
+  DeviceTurn(const Device& device, const std::atomic<bool>* stop, Reporter& reporter,
+             bool share = false, const std::string& lock_dir = "");
   ~DeviceTurn();
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
   /// Whether the device may be measured on: the lock is ours, or none was wanted.
   bool held() const noexcept { return held_; }
+  /// For how long another process was waited for.
+  double waited_s() const noexcept { return waited_s_; }
 
  private:
   struct Lock;
   std::unique_ptr<Lock> lock_;
   bool held_ = false;  // or shared
+  double waited_s_ = 0;
 };
 
 struct SideBySide {
   WorkerCommand old_build, new_build;
   Device device;
   int pairs = 5;
-  std::optional<double> budget_s;
+  std::optional<double> budget_s;  // without the time that other processes were waited for
   const std::atomic<bool>* stop = nullptr;
   bool share = false;  // measure beside others
 };
@@ -72,6 +75,7 @@ struct PairedTimes {
   std::vector<std::pair<double, double>> old_and_new;
   std::string failure;  // why there are fewer pairs than asked for
   bool stopped = false;
+  double waited_s = 0;  // for other processes, to have the device
 };
 
 /// Throttled pairs are measured again, as often as pairs are wanted; any other failure ends it.

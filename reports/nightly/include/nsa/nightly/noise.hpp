@@ -5,12 +5,18 @@
 #include <span>
 #include <vector>
 
+#include "nsa/nightly/series.hpp"
+
 namespace nsa::nightly {
 
 /// s0 = 1.4826 median|difference of neighbours| / sqrt 2, which steps and spikes hardly move.
 /// Around 0 and not around their median, which of two values that take turns is one of the
 /// differences. Differences over the seam between two epochs do not count.
 double difference_noise(std::span<const double> data, std::span<const std::size_t> epochs);
+
+/// SD of rounding to the smallest difference between values of a series: of their logarithms where
+/// all are positive, else of the values.
+double rounding_noise(const Series& series);
 
 /// Median of one value or more.
 double median_of(std::span<const double> values);

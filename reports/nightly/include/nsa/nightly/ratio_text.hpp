@@ -5,7 +5,7 @@
 
 namespace nsa::nightly {
 
-/// "+2.13 %"; "1.2e+03x" from a thousandfold or a thousandth on, where nobody reads a percentage.
+/// "+2.13 %"; "1234x" from a thousandfold or a thousandth on, where nobody reads a percentage.
 std::string ratio_text(double ratio);
 
 }  // namespace nsa::nightly

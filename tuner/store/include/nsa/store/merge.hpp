@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct MergeReport {
   RowCounts total;  // what it has now
 };
 
+/// How long a file that another process holds is waited for. A writer of ours holds a database for
+/// milliseconds; whoever holds it longer than this keeps it.
+inline constexpr double kLongestWaitForFile_s = 10;
+
 /// Adds the rows of all `files` to the database `out`, which is made when there is none. The result
 /// is the union of the rows by their ids, whatever the order and the grouping, and a second time
 /// changes nothing. A run that has ended in one of the files has ended in the result, at its last
@@ -39,9 +44,12 @@ struct MergeReport {
 /// InputError with one line, and nothing is added, when a file is missing, damaged, locked, of
 /// another program or of a newer version, or when two files contradict each other: another content
 /// under one id, or a run that went on in both of them. EnvironmentError as in Store::open for
-/// `out`, and `options.keep_waiting` is asked of `out` alone. A new `out` appears whole or not at
-/// all.
+/// `out`. A new `out` appears whole or not at all.
+/// @param options     how `out` is opened
+/// @param options_of  how each of the files is; empty: as `out`, but waited for in silence, and
+///                    for kLongestWaitForFile_s at most
 MergeReport merge(const std::vector<std::string>& files, const std::string& out,
-                  const OpenOptions& options = {});
+                  const OpenOptions& options = {},
+                  const std::function<OpenOptions(const std::string& file)>& options_of = {});
 
 }  // namespace nsa::store

@@ -112,6 +112,8 @@ struct RunWithRows {
   Run run;
   std::vector<Measurement> rows;
   std::vector<Capability> libraries = {};
+  std::string sums_up =
+      {};  // id of the run whose rows these sum up: beside it they would count twice
 };
 
 /// What add_runs did: runs and rows that are new, and rows that were there.
